@@ -1,0 +1,130 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+)
+
+// ErrUnknownSession reports an id that names no session, or no longer does.
+var ErrUnknownSession = errors.New("unknown session")
+
+// ErrClosed reports a call on a closed handle or store.
+var ErrClosed = errors.New("store is closed")
+
+// ErrInvalid reports arguments that no store accepts. Nothing was written.
+var ErrInvalid = errors.New("invalid store call")
+
+// ErrCursorExpired reports a cursor below the floor.
+var ErrCursorExpired = errors.New("cursor expired")
+
+// A CursorExpiredError says where the floor is: take a snapshot and read on from its sequence number. It is
+// [ErrCursorExpired].
+type CursorExpiredError struct{ After, Floor Seq }
+
+func (e *CursorExpiredError) Error() string {
+	return fmt.Sprintf("cursor %d expired: the floor is %d; take a snapshot and continue from its sequence number", e.After, e.Floor)
+}
+
+// Is reports whether target is [ErrCursorExpired].
+func (e *CursorExpiredError) Is(target error) bool { return target == ErrCursorExpired }
+
+// CheckSessionID reports why id cannot name a session: it must have 1 to 128 characters of letters, digits, "_" and "-".
+func CheckSessionID(id SessionID) error {
+	if id == "" || len(id) > 128 {
+		return fmt.Errorf("%w: session id must have 1 to 128 characters, got %d", ErrInvalid, len(id))
+	}
+	for _, r := range string(id) {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+			return fmt.Errorf("%w: session id %q contains %q; use letters, digits, _ and -", ErrInvalid, id, r)
+		}
+	}
+	return nil
+}
+
+// CheckUpdate reports why updates and opts are not a well-formed compare-and-swap. Every store calls it first.
+func CheckUpdate(updates []Update, opts UpdateOptions) error {
+	if len(updates) == 0 {
+		return fmt.Errorf("%w: no ref updates given", ErrInvalid)
+	}
+	if opts.Reason == "" {
+		return fmt.Errorf("%w: reason is empty", ErrInvalid)
+	}
+	if opts.Lease == nil && (opts.Renew != 0 || opts.Release) {
+		return fmt.Errorf("%w: renew or release without a lease", ErrInvalid)
+	}
+	seen := make(map[ref.Name]bool, len(updates))
+	for i, u := range updates {
+		if err := u.Name.Check(); err != nil {
+			return fmt.Errorf("%w: updates[%d]: %w", ErrInvalid, i, err)
+		}
+		if seen[u.Name] {
+			return fmt.Errorf("%w: updates[%d]: ref %q is named twice", ErrInvalid, i, u.Name)
+		}
+		seen[u.Name] = true
+	}
+	return checkBodies(opts.Events)
+}
+
+// CheckEvents reports why bodies cannot be appended. Every store calls it first.
+func CheckEvents(bodies []EventBody) error {
+	if len(bodies) == 0 {
+		return fmt.Errorf("%w: no events given", ErrInvalid)
+	}
+	return checkBodies(bodies)
+}
+
+func checkBodies(bodies []EventBody) error {
+	for i, b := range bodies {
+		if _, ok := b.(RefEvent); ok {
+			return fmt.Errorf("%w: events[%d]: only a ref update makes ref events", ErrInvalid, i)
+		}
+		if err := checkEvent(b); err != nil {
+			return fmt.Errorf("%w: events[%d]: %w", ErrInvalid, i, err)
+		}
+	}
+	return nil
+}
+
+func checkEvent(b EventBody) error {
+	switch b := b.(type) {
+	case RefEvent:
+		if b.Reason == "" {
+			return errors.New("reason is empty")
+		}
+		return b.Name.Check()
+	case DeltaEvent:
+		if b.RunID == "" || b.Attempt < 1 || b.Index < 0 {
+			return errors.New("a delta needs runId, attempt from 1 and index from 0")
+		}
+		if b.Part != TextPart && b.Part != ThinkingPart {
+			return fmt.Errorf("part %q is not text or thinking", b.Part)
+		}
+		return nil
+	case ProgressEvent:
+		if b.RunID == "" {
+			return errors.New("runId is empty")
+		}
+		return nil
+	case NoticeEvent:
+		switch b.Level {
+		case Info, Warn, Error:
+			return nil
+		}
+		return fmt.Errorf("level %q is not info, warn or error", b.Level)
+	case nil:
+	}
+	return errors.New("event is missing")
+}
+
+// CheckLease reports why a lease call is not well-formed. Every store calls it first.
+func CheckLease(name ref.Name, ttl Duration) error {
+	if err := name.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if ttl.Milliseconds() < 1 {
+		return fmt.Errorf("%w: ttl must be at least one millisecond, got %v", ErrInvalid, ttl)
+	}
+	return nil
+}
