@@ -28,6 +28,8 @@ type Case[T any] struct {
 	zero      T
 	marshal   *json.Marshalers
 	unmarshal func(raw jsontext.Value, opts json.Options) (T, error)
+
+	unmarshalVariant *json.Unmarshalers
 }
 
 // New returns the codec of T. The member tag holds the variant's name, name is the in-package type switch over T that an
@@ -36,6 +38,7 @@ type Case[T any] struct {
 func New[T any](tag string, name func(T) string, cases ...Case[T]) *Codec[T] {
 	c := &Codec[T]{tag: tag, cases: make(map[string]Case[T], len(cases))}
 	ms := make([]*json.Marshalers, 0, len(cases))
+	us := make([]*json.Unmarshalers, 0, len(cases)+1)
 	for _, k := range cases {
 		if _, dup := c.cases[k.name]; dup {
 			panic(fmt.Sprintf("union: %T: case %q is listed twice", c, k.name))
@@ -45,9 +48,10 @@ func New[T any](tag string, name func(T) string, cases ...Case[T]) *Codec[T] {
 		}
 		c.cases[k.name] = k
 		ms = append(ms, k.marshal)
+		us = append(us, k.unmarshalVariant)
 	}
 	c.marshalers = json.JoinMarshalers(ms...)
-	c.unmarshalers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *T) error {
+	us = append(us, json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *T) error {
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -58,7 +62,8 @@ func New[T any](tag string, name func(T) string, cases ...Case[T]) *Codec[T] {
 		}
 		*v = got
 		return nil
-	})
+	}))
+	c.unmarshalers = json.JoinUnmarshalers(us...)
 	return c
 }
 
@@ -68,7 +73,7 @@ func (c *Codec[T]) Marshalers() *json.Marshalers { return c.marshalers }
 // Unmarshalers returns the decoder of T.
 func (c *Codec[T]) Unmarshalers() *json.Unmarshalers { return c.unmarshalers }
 
-// Names returns how many variants the codec knows.
+// Len returns how many variants the codec knows.
 func (c *Codec[T]) Len() int { return len(c.cases) }
 
 func (c *Codec[T]) decode(raw jsontext.Value, opts json.Options) (T, error) {

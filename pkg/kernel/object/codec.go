@@ -96,7 +96,9 @@ type CorruptError struct {
 	Reason string
 }
 
-func (e *CorruptError) Error() string { return fmt.Sprintf("object %s is corrupt: %s", e.OID, e.Reason) }
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("object %s is corrupt: %s", e.OID, e.Reason)
+}
 
 // Is reports whether target is [ErrCorrupt].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
@@ -165,7 +167,8 @@ func parse(body []byte) (Object, error) {
 }
 
 func canonical(o Object) ([]byte, error) {
-	body, err := json.Marshal(o, json.WithMarshalers(marshalers))
+	// Duplicate names are left to the I-JSON check, which says where they are.
+	body, err := json.Marshal(o, json.WithMarshalers(marshalers), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, err
 	}

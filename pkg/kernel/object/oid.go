@@ -19,7 +19,7 @@ var ErrBadOID = errors.New("not an object id: want 64 lower-case hexadecimal dig
 // Hash returns the OID of canonical bytes.
 func Hash(body []byte) OID { return sha256.Sum256(body) }
 
-// ParseOID reads 64 lower-case hexadecimal digits.
+// ParseOID reads 64 lower-case hexadecimal digits, not all zero: an absent object has no digits.
 func ParseOID(s string) (OID, error) {
 	var o OID
 	if len(s) != hex.EncodedLen(len(o)) {
@@ -32,6 +32,9 @@ func ParseOID(s string) (OID, error) {
 	}
 	if _, err := hex.Decode(o[:], []byte(s)); err != nil {
 		return OID{}, fmt.Errorf("%w: %w", ErrBadOID, err)
+	}
+	if o.IsZero() {
+		return OID{}, fmt.Errorf("%w, got only zeros, which stand for no object", ErrBadOID)
 	}
 	return o, nil
 }

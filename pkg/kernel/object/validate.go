@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell-dev/stepwell/pkg/message"
 )
@@ -16,6 +17,9 @@ var (
 func validate(o Object) error {
 	switch o := o.(type) {
 	case Commit:
+		if i := slices.IndexFunc(o.Imports, OID.IsZero); i >= 0 {
+			return fmt.Errorf("imports[%d] is missing", i)
+		}
 		return first(validateBody(o.Body), validateAt(o.At))
 	case Change:
 		return first(validateBody(o.Body), validateAt(o.At))

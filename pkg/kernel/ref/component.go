@@ -65,9 +65,13 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// Unescape inverts [Escape].
+// Unescape inverts [Escape]. What Escape never returns is an error, the empty string included, so that two names cannot
+// stand for one value.
 func Unescape(s string) (string, error) {
-	if s == "%_" {
+	switch s {
+	case "":
+		return "", fmt.Errorf("%w: a component is empty", ErrBadName)
+	case "%_":
 		return "", nil
 	}
 	var b strings.Builder

@@ -59,8 +59,19 @@ const (
 	Base Position = "base"
 )
 
-// Parse takes n apart. A name that belongs to a family and breaks its form is an error.
+// Parse takes n apart. A name that is not valid, or belongs to a family and breaks its form, is [ErrBadName].
 func Parse(n Name) (Parsed, error) {
+	if err := n.Check(); err != nil {
+		return nil, err
+	}
+	p, err := parse(n)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func parse(n Name) (Parsed, error) {
 	s := string(n)
 	switch {
 	case n == Deleted:
@@ -94,9 +105,12 @@ func Parse(n Name) (Parsed, error) {
 		return parseFact(s)
 	case strings.HasPrefix(s, Cancelled):
 		o, err := object.ParseOID(s[len(Cancelled):])
-		return TombstoneRef{o}, err
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is not a tombstone: %w", ErrBadName, s, err)
+		}
+		return TombstoneRef{o}, nil
 	}
-	return OtherRef{n}, n.Check()
+	return OtherRef{n}, nil
 }
 
 // ParseQueue reads refs/queues/<head>/<lane>/(tip|base).

@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 )
 
@@ -54,6 +56,12 @@ func CheckUpdate(updates []Update, opts UpdateOptions) error {
 	if opts.Lease == nil && (opts.Renew != 0 || opts.Release) {
 		return fmt.Errorf("%w: renew or release without a lease", ErrInvalid)
 	}
+	if opts.Renew != 0 && opts.Renew.Milliseconds() < 1 {
+		return fmt.Errorf("%w: renew must be at least one millisecond, got %v", ErrInvalid, opts.Renew)
+	}
+	if !utf8.ValidString(opts.Reason) {
+		return fmt.Errorf("%w: reason is not valid UTF-8", ErrInvalid)
+	}
 	seen := make(map[ref.Name]bool, len(updates))
 	for i, u := range updates {
 		if err := u.Name.Check(); err != nil {
@@ -101,21 +109,36 @@ func checkEvent(b EventBody) error {
 		if b.Part != TextPart && b.Part != ThinkingPart {
 			return fmt.Errorf("part %q is not text or thinking", b.Part)
 		}
-		return nil
+		return checkTexts(b.RunID, b.Delta)
 	case ProgressEvent:
 		if b.RunID == "" {
 			return errors.New("runId is empty")
 		}
-		return nil
+		if len(b.Progress.Details) > 0 {
+			if err := object.CheckJSON(b.Progress.Details); err != nil {
+				return fmt.Errorf("progress.details: %w", err)
+			}
+		}
+		return checkTexts(b.RunID, b.CallID, b.Progress.Text, b.Progress.Title)
 	case NoticeEvent:
 		switch b.Level {
 		case Info, Warn, Error:
-			return nil
+			return checkTexts(b.Owner, b.Message)
 		}
 		return fmt.Errorf("level %q is not info, warn or error", b.Level)
 	case nil:
 	}
 	return errors.New("event is missing")
+}
+
+// checkTexts refuses what no JSON text can hold, so that a store learns it before it writes a part of a batch.
+func checkTexts(texts ...string) error {
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("text %.40q is not valid UTF-8", s)
+		}
+	}
+	return nil
 }
 
 // CheckLease reports why a lease call is not well-formed. Every store calls it first.

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"bytes"
+	"errors"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -108,7 +111,7 @@ func EventKind(b EventBody) string {
 
 // EncodeEvent returns the JSON of b for storage. A value that is not I-JSON is an error.
 func EncodeEvent(b EventBody) ([]byte, error) {
-	data, err := json.Marshal(b, json.WithMarshalers(eventBodies.Marshalers()))
+	data, err := json.Marshal(b, json.WithMarshalers(eventBodies.Marshalers()), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +121,31 @@ func EncodeEvent(b EventBody) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeEvent reads what [EncodeEvent] wrote. A malformed payload is an error.
+// DecodeEvent reads what [EncodeEvent] wrote. A malformed payload, one without a required member included, is an error.
 func DecodeEvent(data []byte) (EventBody, error) {
 	var b EventBody
 	err := json.Unmarshal(data, &b, json.WithUnmarshalers(eventBodies.Unmarshalers()), json.RejectUnknownMembers(true))
 	if err != nil {
 		return nil, err
 	}
-	return b, checkEvent(b)
+	if err := checkEvent(b); err != nil {
+		return nil, err
+	}
+	// Encoding again brings every required member, so a missing one shows. Spelling may differ: a store may have moved the
+	// payload through a JSON writer with other habits.
+	again, err := EncodeEvent(b)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(again, data) || sameJSON(again, data) {
+		return b, nil
+	}
+	return nil, errIncomplete
+}
+
+var errIncomplete = errors.New("a required member is missing")
+
+func sameJSON(a, b []byte) bool {
+	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
