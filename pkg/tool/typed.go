@@ -57,7 +57,7 @@ func Decode[In any](args jsontext.Value) (In, error) {
 func semanticCause(err *jsonv2.SemanticError) error {
 	switch {
 	case errors.Is(err.Err, jsonv2.ErrUnknownName):
-		return errors.New("is not a parameter of this tool")
+		return errors.New("is not known")
 	case len(err.JSONValue) > 0:
 		return fmt.Errorf("%s does not fit %v", clip(string(err.JSONValue)), err.GoType)
 	case err.Err != nil:

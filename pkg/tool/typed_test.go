@@ -97,13 +97,13 @@ func TestTyped_decodesStrictly(t *testing.T) {
 	var in order
 	x := orderTool(t, &in)
 	for _, tc := range []struct{ args, want string }{
-		{`{"id":1,"ID":2}`, `arguments.ID: is not a parameter of this tool`},
-		{`{"id":1,"inner":{"größe":1,"z":0}}`, `arguments.inner.z: is not a parameter of this tool`},
+		{`{"id":1,"ID":2}`, `arguments.ID: is not known`},
+		{`{"id":1,"inner":{"größe":1,"z":0}}`, `arguments.inner.z: is not known`},
 		{`{"id":1,"id":2}`, `duplicate object member name "id"`},
 		{`{"id":18446744073709551616}`, `arguments.id: 18446744073709551616 does not fit uint64`},
 		{`{"id":1.5}`, `arguments.id: 1.5 does not fit uint64`},
 		{`{"id":1,"inner":{"größe":128}}`, `arguments.inner["größe"]: 128 does not fit int8`},
-		{`{"id":1,"names":["a",2]}`, `arguments.names[1]: 2 does not fit string`},
+		{`{"id":1,"names":["a",2]}`, `arguments.names[1]: a number does not fit string`},
 		{`{"id":1`, `arguments: is cut short`},
 		{``, `arguments: is cut short`},
 		{`{"id":` + strings.Repeat("[", 10_001), `arguments`},
