@@ -1,0 +1,65 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// ListSessions implements [store.Store]. The cursor may name a session that has been deleted since; one that never was is
+// [store.ErrUnknownSession].
+func (s *Store) ListSessions(ctx context.Context, after store.SessionID, limit int) ([]store.SessionInfo, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = store.DefaultPage
+	}
+	var position int64
+	if after != "" {
+		var ok bool
+		if position, ok = s.data.positionOf(after); !ok {
+			return nil, fmt.Errorf("listing sessions after %q: %w", after, store.ErrUnknownSession)
+		}
+	}
+	repos, _ := s.data.after(position)
+	infos := make([]store.SessionInfo, 0, min(limit, len(repos)))
+	for _, r := range repos[:min(limit, len(repos))] {
+		r.mu.RLock()
+		infos = append(infos, store.SessionInfo{ID: r.id, CreatedAt: r.created, LastSeq: r.last})
+		r.mu.RUnlock()
+	}
+	return infos, nil
+}
+
+// WatchSessions implements [store.Store].
+func (s *Store) WatchSessions(ctx context.Context) iter.Seq2[store.SessionID, error] {
+	return func(yield func(store.SessionID, error) bool) {
+		var position int64
+		for {
+			if err := s.ready(ctx); err != nil {
+				if ctx.Err() == nil {
+					yield("", err)
+				}
+				return
+			}
+			repos, more := s.data.after(position)
+			for _, r := range repos {
+				if ctx.Err() != nil || !yield(r.id, nil) {
+					return
+				}
+				position = r.position
+			}
+			if len(repos) > 0 {
+				continue
+			}
+			select {
+			case <-more:
+			case <-s.closed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
