@@ -171,4 +171,3 @@ func TestAsk_wakes(t *testing.T) {
 	wantError(t, reply(``), "is cut short")
 	wantError(t, with(func(w *tool.Wake) { w.Selection, w.Reply = nil, jsontext.Value(`{"picked":["r"]}`) }), "missing from the wait")
 }
-
