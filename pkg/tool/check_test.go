@@ -144,17 +144,17 @@ func TestB69_DeepArguments(t *testing.T) {
 	arrays := func(n int, leaf string) string {
 		return `{"a":` + strings.Repeat(`[`, n-1) + leaf + strings.Repeat(`]`, n-1) + `}`
 	}
-	const tooDeep = "nests deeper than 256 levels"
+	const tooDeep = "nests deeper than 128 levels"
 	for _, tc := range []struct {
 		name, tool, args, want string
 	}{
 		{"10 objects", "free", objects(10, "1"), ""},
 		{"10 objects, checked", "tree", objects(10, "{}"), ""},
 		{"10 objects, wrong at the end", "tree", objects(10, "1"), "arguments.a.a.a.a.a.a.a.a.a.a: type: 1"},
-		{"256 objects", "tree", objects(255, "{}"), ""},
-		{"256 objects, wrong at the end", "tree", objects(256, "1"), "type: 1"},
-		{"256 arrays, wrong at the end", "list", arrays(256, "1"), "type: 1"},
-		{"257 objects", "tree", objects(256, "{}"), tooDeep},
+		{"128 objects", "tree", objects(127, "{}"), ""},
+		{"128 objects, wrong at the end", "tree", objects(128, "1"), "type: 1"},
+		{"128 arrays, wrong at the end", "list", arrays(128, "1"), "type: 1"},
+		{"129 objects", "tree", objects(128, "{}"), tooDeep},
 		{"1000 objects", "free", objects(1000, "1"), tooDeep},
 		{"1000 arrays", "list", arrays(1000, "1"), tooDeep},
 		{"10001 objects", "tree", objects(10_001, "1"), tooDeep},
@@ -198,6 +198,20 @@ func BenchmarkNewSet(b *testing.B) {
 	for b.Loop() {
 		if _, err := tool.NewSet(newTool("form", formSchema)); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRefuse is the dearest refusal that arguments can cause: as deep as allowed, wrong at the very end.
+func BenchmarkRefuse(b *testing.B) {
+	set, err := tool.NewSet(newTool("tree", `{"type":"object","additionalProperties":{"$ref":"#"}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := jsontext.Value(strings.Repeat(`{"a":`, tool.MaxDepth) + "1" + strings.Repeat("}", tool.MaxDepth))
+	for b.Loop() {
+		if set.CheckArguments("tree", args) == nil {
+			b.Fatal("accepted")
 		}
 	}
 }

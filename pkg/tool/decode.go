@@ -14,7 +14,7 @@ import (
 
 // MaxDepth is how many arrays and objects arguments and schemas may nest. Checking walks recursively, and what no person
 // would write is refused before it can cost a stack or a second.
-const MaxDepth = 256
+const MaxDepth = 128
 
 var (
 	errTooDeep  = fmt.Errorf("nests deeper than %d levels", MaxDepth)

@@ -62,8 +62,8 @@ func TestNewSet_refusesBadTools(t *testing.T) {
 		{"dynamic reference", newTool("x", `{"type":"object","properties":{"a":{"$dynamicRef":"#b"}}}`), "$dynamicRef"},
 		{"nested id", newTool("x", `{"type":"object","properties":{"a":{"$id":"urn:b"}}}`), "only the root may"},
 		{"rounded enum", newTool("x", `{"type":"object","properties":{"a":{"enum":[9007199254740993]}}}`), "9007199254740993"},
-		{"B69 deep schema", newTool("x", deep(1000)), "nests deeper than 256 levels"},
-		{"B69 deeper schema", newTool("x", deep(100_000)), "nests deeper than 256 levels"},
+		{"B69 deep schema", newTool("x", deep(1000)), "nests deeper than 128 levels"},
+		{"B69 deeper schema", newTool("x", deep(100_000)), "nests deeper than 128 levels"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tool.NewSet(newTool("fine", anyObject), tc.tool)

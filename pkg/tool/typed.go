@@ -83,7 +83,9 @@ func schemaOf[In any]() (jsontext.Value, error) {
 		return nil, fmt.Errorf("the input must be a struct, not %v", t)
 	}
 	s, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[jsontext.Value](): {}, // any JSON, not the bytes it is made of
+		// Any JSON, not the bytes it is made of. Without a word of text it would be written as the schema "true", which some
+		// providers refuse.
+		reflect.TypeFor[jsontext.Value](): {Description: "any JSON value"},
 		reflect.TypeFor[[]byte]():         {Type: "string", ContentEncoding: "base64"},
 	}})
 	if err != nil {

@@ -50,7 +50,7 @@ func TestTyped_schema(t *testing.T) {
 	want := jsontext.Value(`{"type":"object","required":["id"],"additionalProperties":false,"properties":{
 	  "id":{"type":"integer","description":"the order's number","minimum":0},
 	  "names":{"type":"array","items":{"type":"string"}},
-	  "extra":true,
+	  "extra":{"description":"any JSON value"},
 	  "inner":{"type":"object","properties":{"größe":{"type":"integer","minimum":-128,"maximum":127}},
 	           "required":["größe"],"additionalProperties":false},
 	  "raw":{"type":"string","contentEncoding":"base64"}}}`)
