@@ -238,9 +238,8 @@ func TestOptionsOnTheWire(t *testing.T) {
 			t.Errorf("%s was accepted", bad)
 		}
 	}
-	for _, tip := range []api.Tip{{}, api.At(object.OID{}), api.At(oidA)} {
-		in := api.MoveHeadOptions{SessionID: "s", To: api.At(oidB), Expect: tip}
-		golden(t, "options/move_"+map[bool]string{true: "expect_" + tip.OID.Short(), false: "any"}[tip.Given], in)
+	for name, tip := range map[string]api.Tip{"any": {}, "expect_unborn": api.At(object.OID{}), "expect_commit": api.At(oidA)} {
+		golden(t, "options/move_"+name, api.MoveHeadOptions{SessionID: "s", To: api.At(oidB), Expect: tip})
 	}
 	golden(t, "options/collect", api.CollectOptions{SessionID: "s", GraceMS: 90_000})
 }
