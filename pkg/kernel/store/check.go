@@ -128,8 +128,10 @@ func checkEvent(b EventBody) error {
 		return fmt.Errorf("level %q is not info, warn or error", b.Level)
 	case nil:
 	}
-	return errors.New("event is missing")
+	return errNoEvent
 }
+
+var errNoEvent = errors.New("event is missing")
 
 // checkTexts refuses what no JSON text can hold, so that a store learns it before it writes a part of a batch.
 func checkTexts(texts ...string) error {

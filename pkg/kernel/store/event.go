@@ -111,6 +111,9 @@ func EventKind(b EventBody) string {
 
 // EncodeEvent returns the JSON of b for storage. A value that is not I-JSON is an error.
 func EncodeEvent(b EventBody) ([]byte, error) {
+	if b == nil {
+		return nil, errNoEvent
+	}
 	data, err := json.Marshal(b, json.WithMarshalers(eventBodies.Marshalers()), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, err
