@@ -50,8 +50,10 @@ func TestBuilderFinish(t *testing.T) {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
 	wantDeltas := []llm.Delta{
-		llm.ThinkingDelta{Index: 0, Text: "hm"}, llm.ThinkingDelta{Index: 0, Text: "m"},
-		llm.TextDelta{Index: 1, Text: "a"}, llm.TextDelta{Index: 1, Text: "b"},
+		llm.ThinkingDelta{Index: 0, Text: "hm"},
+		llm.ThinkingDelta{Index: 0, Text: "m"},
+		llm.TextDelta{Index: 1, Text: "a"},
+		llm.TextDelta{Index: 1, Text: "b"},
 		llm.ToolCallDelta{Index: 2, ID: "x", Name: "T", Arguments: `{"n"`},
 		llm.ToolCallDelta{Index: 3, ID: "y", Name: "U"},
 		llm.ToolCallDelta{Index: 2, ID: "x", Name: "T", Arguments: `:1}`},
