@@ -1,6 +1,7 @@
 package ijson_test
 
 import (
+	"errors"
 	"math/big"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func TestCheckRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			err := ijson.Check(jsontext.Value(test.text), 1000)
-			got, ok := err.(*ijson.Error)
+			got, ok := errors.AsType[*ijson.Error](err)
 			if !ok {
 				t.Fatalf("Check(%s) = %v, want an *Error", test.text, err)
 			}
@@ -128,7 +129,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v := jsontext.Value(text)
 		if err := ijson.Check(v, 20); err != nil {
-			if got, ok := err.(*ijson.Error); !ok || !strings.HasPrefix(got.Path, "$") || got.Reason == "" {
+			if got, ok := errors.AsType[*ijson.Error](err); !ok || !strings.HasPrefix(got.Path, "$") || got.Reason == "" {
 				t.Fatalf("Check(%q) = %v", text, err)
 			}
 			return

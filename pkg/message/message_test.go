@@ -24,7 +24,8 @@ func TestCodec(t *testing.T) {
 		"assistant": {
 			message.Assistant{
 				Content: []message.Part{
-					message.Thinking{Thinking: "t", Signature: "s"}, message.Text{Text: "a"},
+					message.Thinking{Thinking: "t", Signature: "s"},
+					message.Text{Text: "a"},
 					message.ToolCall{ID: "1", Name: "n", Arguments: []byte(`{"b":1,"a":2.50}`)},
 				},
 				API: "x", Provider: "p", Model: "m", StopReason: message.StopToolUse, Timestamp: 1,

@@ -32,9 +32,9 @@ func (Result) effect()  {}
 type ReplayPolicy string
 
 const (
-	// ReplaySafe: executing again is harmless; at least once.
+	// ReplaySafe says that executing again is harmless: at least once.
 	ReplaySafe ReplayPolicy = "safe"
-	// ReplayNever: at most once; an interrupted call settles with an unknown outcome.
+	// ReplayNever says at most once: an interrupted call settles with an unknown outcome.
 	ReplayNever ReplayPolicy = "never"
 )
 

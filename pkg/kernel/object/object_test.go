@@ -173,11 +173,11 @@ func TestConfigFold(t *testing.T) {
 	}
 }
 
-func encode(t testing.TB, o object.Object) object.Encoded {
-	t.Helper()
+func encode(tb testing.TB, o object.Object) object.Encoded {
+	tb.Helper()
 	enc, err := object.Encode(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return enc
 }

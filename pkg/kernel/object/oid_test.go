@@ -74,7 +74,8 @@ func TestOIDCompare(t *testing.T) {
 	t.Parallel()
 	var low, high object.OID
 	low[31], high[0] = 255, 1
-	if low.Compare(high) != -1 || high.Compare(low) != 1 || low.Compare(low) != 0 {
+	same := low
+	if low.Compare(high) != -1 || high.Compare(low) != 1 || low.Compare(same) != 0 {
 		t.Error("oids are not ordered by their bytes")
 	}
 	if (low.String() < high.String()) != (low.Compare(high) < 0) {

@@ -26,23 +26,23 @@ func (Aborted) phase()      {}
 func (Failed) phase()       {}
 
 type (
-	// Respond: the next step may land a boundary change, then asks the model.
+	// Respond means that the next step may land a boundary change, then asks the model.
 	Respond struct{}
-	// Tools: the tip is an assistant message whose calls must be recovered or executed.
+	// Tools means that the tip is an assistant message whose calls must be recovered or executed.
 	Tools struct{}
-	// WaitingPhase: at least one effect is parked.
+	// WaitingPhase means that at least one effect is parked.
 	WaitingPhase struct{}
-	// Retry: a transient provider failure; resume at At. Retries counts consecutive ones.
+	// Retry follows a transient provider failure: resume at At. Retries counts consecutive ones.
 	Retry struct {
 		At      Millis `json:"at"`
 		Retries int    `json:"retries"`
 		Error   string `json:"error"`
 	}
-	// Done: the last message has its answer.
+	// Done means that the last message has its answer.
 	Done struct{}
-	// Aborted: a participant stopped the run, or moved its head away.
+	// Aborted means that a participant stopped the run, or moved its head away.
 	Aborted struct{}
-	// Failed: the run ended with an error.
+	// Failed means that the run ended with an error.
 	Failed struct {
 		Error string       `json:"error"`
 		Class FailureClass `json:"class"`

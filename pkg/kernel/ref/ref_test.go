@@ -164,18 +164,12 @@ func TestUnusualHeadNames(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, want := range []ref.Parsed{ref.HeadRef{Head: head}, ref.StackRef{Head: head}, ref.RunRef{Head: head}, ref.QueueRef{Head: head, Lane: head, Position: ref.Tip}} {
-			var name ref.Name
-			switch want.(type) {
-			case ref.HeadRef:
-				name = ref.Head(head)
-			case ref.StackRef:
-				name = ref.Stack(head)
-			case ref.RunRef:
-				name = ref.Run(head)
-			default:
-				name = ref.QueueTip(head, head)
-			}
+		for name, want := range map[ref.Name]ref.Parsed{
+			ref.Head(head):           ref.HeadRef{Head: head},
+			ref.Stack(head):          ref.StackRef{Head: head},
+			ref.Run(head):            ref.RunRef{Head: head},
+			ref.QueueTip(head, head): ref.QueueRef{Head: head, Lane: head, Position: ref.Tip},
+		} {
 			if got, err := ref.Parse(name); err != nil || got != want {
 				t.Errorf("Parse(%q) = %#v, %v", name, got, err)
 			}
