@@ -1,0 +1,196 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/view"
+)
+
+// DefaultTTL is how long a lease lives without renewal. It is failover metadata, not an execution budget (invariant 23).
+const DefaultTTL = 30 * time.Second
+
+// StepOptions say how a head is advanced.
+type StepOptions struct {
+	Head    string
+	Landing Landing
+	Turn    Turn
+	// TTL of the lease. Default: [DefaultTTL].
+	TTL time.Duration
+	// Ceiling returns how many responses a run may attempt; nil or a result below one means no ceiling.
+	Ceiling func(object.Run) int
+	// Resolve completes a run's configuration with the host's defaults; nil keeps it. The same input must give the same output.
+	Resolve func(object.Config) object.Config
+	// Lease is used instead of acquiring one, and is not released. It is kept up to date as the step renews it.
+	Lease *store.Lease
+}
+
+func (o StepOptions) check() error {
+	if err := ref.CheckHead(o.Head); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if o.Turn == nil {
+		return fmt.Errorf("%w: turn is missing", ErrInvalid)
+	}
+	return o.Landing.Validate()
+}
+
+// Step takes one durable step of a head: it acquires the head's lease unless one is given, reads the refs, does one durable action,
+// and releases what it acquired. An error means that the step's outcome is unknown; take it again.
+func (s *Session) Step(ctx context.Context, opts StepOptions) (StepOutcome, error) {
+	if opts.Lease != nil {
+		if err := opts.check(); err != nil {
+			return nil, err
+		}
+		st := &step{Session: s, opts: opts.withDefaults(), lease: *opts.Lease}
+		outcome, err := st.take(ctx)
+		*opts.Lease = st.lease
+		return outcome, err
+	}
+	st, busy, err := s.acquire(ctx, opts)
+	if err != nil || busy != nil {
+		return busy, err
+	}
+	st.release = true
+	defer st.releaseLease(ctx)
+	return st.take(ctx)
+}
+
+// acquire takes the lease of a head for a step or a drive. A nil step comes with [StepBusy] or an error.
+func (s *Session) acquire(ctx context.Context, opts StepOptions) (*step, StepOutcome, error) {
+	if err := opts.check(); err != nil {
+		return nil, nil, err
+	}
+	opts = opts.withDefaults()
+	outcome, err := s.AcquireLease(ctx, ref.Head(opts.Head), opts.TTL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("acquire the lease of head %q: %w", opts.Head, err)
+	}
+	switch o := outcome.(type) {
+	case store.Held:
+		return nil, StepBusy{o.Holder}, nil
+	case store.Acquired:
+		return &step{Session: s, opts: opts, lease: o.Lease, takeover: o.Takeover}, nil, nil
+	}
+	panic("unreachable")
+}
+
+func (o StepOptions) withDefaults() StepOptions {
+	if o.TTL == 0 {
+		o.TTL = DefaultTTL
+	}
+	return o
+}
+
+// A step is one durable step in progress: what it read, and the lease it publishes under.
+type step struct {
+	*Session
+	opts    StepOptions
+	lease   store.Lease
+	release bool // the lease was acquired here: the last publish frees it
+	freed   bool
+	// takeover: the head's last holder did not release its lease and may have died inside a model call.
+	takeover bool
+
+	now     object.Millis // one reading of the clock, for every deadline
+	seen    store.Seq     // nothing after this event was read
+	tip     object.OID
+	runOID  object.OID
+	run     object.Run
+	context view.Context
+}
+
+// take reads the durable state and does what the phase asks for.
+func (st *step) take(ctx context.Context) (StepOutcome, error) {
+	st.now = st.Now()
+	seen, err := st.LastSeq(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the last event: %w", err)
+	}
+	st.seen = seen
+	oids, err := st.ReadRefs(ctx, ref.Head(st.opts.Head), ref.Run(st.opts.Head), ref.Deleted)
+	if err != nil {
+		return nil, fmt.Errorf("read the refs of head %q: %w", st.opts.Head, err)
+	}
+	st.tip, st.runOID, st.run, st.context = oids[0], oids[1], object.Run{}, view.Context{}
+	if !oids[2].IsZero() {
+		return StepIdle{}, nil
+	}
+	if !st.runOID.IsZero() {
+		if st.run, err = st.loadRun(ctx, st.runOID); err != nil {
+			return nil, err
+		}
+	}
+	outcome, err := st.advance(ctx)
+	if err != nil && errors.Is(err, object.ErrCorrupt) && st.live() {
+		// A damaged branch ends the run where everyone sees it; nothing pending is consumed.
+		return st.end(ctx, object.Failed{Error: err.Error(), Class: object.FailedCorrupt}, "fail")
+	}
+	return outcome, err
+}
+
+func (st *step) live() bool { return !st.runOID.IsZero() && !object.Terminal(st.run.Phase) }
+
+func (st *step) advance(ctx context.Context) (StepOutcome, error) {
+	if !st.live() {
+		return st.landIdle(ctx)
+	}
+	switch p := st.run.Phase.(type) {
+	case object.Respond:
+		return st.respond(ctx)
+	case object.Retry:
+		if st.now < p.At && !st.run.AbortRequested {
+			return StepRetry{p.At}, nil
+		}
+		return st.respond(ctx)
+	case object.Tools:
+		return st.tools(ctx)
+	case object.WaitingPhase:
+		return st.wait(ctx)
+	case object.Done, object.Aborted, object.Failed:
+	}
+	panic("unreachable")
+}
+
+// loadContext reads the branch of the tip, from what an earlier step read where it can.
+func (st *step) loadContext(ctx context.Context) error {
+	c, err := view.LoadContext(ctx, st.Session, st.tip, st.remembered(st.opts.Head))
+	if err != nil {
+		return err
+	}
+	st.context = c
+	st.remember(st.opts.Head, c)
+	return nil
+}
+
+func (st *step) resolve(c object.Config) object.Config {
+	if st.opts.Resolve == nil {
+		return c
+	}
+	return st.opts.Resolve(c)
+}
+
+func (st *step) releaseLease(ctx context.Context) {
+	if st.freed {
+		return
+	}
+	// The step's own outcome stands whatever happens to the lease: it expires by itself.
+	_, _ = st.ReleaseLease(context.WithoutCancel(ctx), st.lease)
+}
+
+func (s *Session) loadRun(ctx context.Context, oid object.OID) (object.Run, error) {
+	o, ok, err := s.GetObject(ctx, oid)
+	if err != nil {
+		return object.Run{}, fmt.Errorf("read run: %w", err)
+	}
+	run, isRun := o.(object.Run)
+	if !ok || !isRun {
+		return object.Run{}, &missingError{oid, "a run"}
+	}
+	return run, nil
+}

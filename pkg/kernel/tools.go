@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+	"github.com/stepwell-dev/stepwell/pkg/message"
+)
+
+// tools answers the tip's tool calls (rows 10 to 14 of the decision table).
+func (st *step) tools(ctx context.Context) (StepOutcome, error) {
+	if err := st.loadContext(ctx); err != nil {
+		return nil, err
+	}
+	assistant, ok := st.assistantTip()
+	if !ok {
+		if st.run.AbortRequested {
+			return st.end(ctx, object.Aborted{}, "abort")
+		}
+		return st.end(ctx, object.Failed{Error: "tools phase has no assistant message", Class: object.FailedRunner}, "fail")
+	}
+	var got ToolsOutcome
+	err := st.inflight(ctx, func(ctx context.Context, in TurnInput) (err error) {
+		in.Attempt = st.run.Attempts
+		got, err = st.opts.Turn.Tools(ctx, ToolsInput{TurnInput: in, Assistant: assistant})
+		return err
+	})
+	if outcome, err := st.interrupted(ctx, err); outcome != nil || err != nil {
+		return outcome, err
+	}
+	return st.publishBatch(context.WithoutCancel(ctx), got)
+}
+
+func (st *step) assistantTip() (message.Assistant, bool) {
+	commits := st.context.Commits
+	if len(commits) == 0 {
+		return message.Assistant{}, false
+	}
+	body, ok := commits[len(commits)-1].Commit.Body.(object.MessageBody)
+	if !ok {
+		return message.Assistant{}, false
+	}
+	a, ok := body.Message.(message.Assistant)
+	return a, ok
+}
+
+func (st *step) publishBatch(ctx context.Context, got ToolsOutcome) (StepOutcome, error) {
+	switch o := got.(type) {
+	case BatchFenced:
+		return StepFenced{}, nil
+	case BatchConflict:
+		return StepContinue{}, nil
+	case Parked:
+		return st.publishOutput(ctx, "wait", output{next: withPhase(st.run, object.WaitingPhase{})})
+	case Settled:
+		return st.publishResults(ctx, "tools", o.Results, withPhase(st.run, object.Respond{}))
+	case BatchFailed:
+		if o.Cause != nil {
+			return nil, fmt.Errorf("tool batch: %w", o.Cause)
+		}
+		return st.publishResults(ctx, "fail", o.Results, withPhase(st.run, object.Failed{Error: o.Error, Class: object.FailedTool}))
+	}
+	return nil, fmt.Errorf("%w: the turn gave no tools outcome", ErrInvalid)
+}
+
+// publishResults commits one result per call, in call order, and removes every effect of the run, in one compare-and-swap.
+func (st *step) publishResults(ctx context.Context, reason string, results []message.ToolResult, next object.Run) (StepOutcome, error) {
+	refs, err := st.ListRefs(ctx, ref.RunEffects(st.run.ID))
+	if err != nil {
+		return nil, fmt.Errorf("list the effects of run %s: %w", st.run.ID, err)
+	}
+	out := output{next: next}
+	at := st.Now()
+	for _, r := range results {
+		out.commits = append(out.commits, object.Commit{Run: st.run.ID, Body: object.MessageBody{Message: r}, At: at})
+	}
+	for _, r := range refs {
+		out.cleared = append(out.cleared, store.Update{Name: r.Name, From: r.OID})
+	}
+	if st.run.AbortRequested {
+		out = out.flagged()
+	}
+	return st.publishOutput(ctx, reason, out)
+}
+
+// wait looks whether anything that was parked can go on (rows 15 and 16 of the decision table).
+func (st *step) wait(ctx context.Context) (StepOutcome, error) {
+	effects, err := st.Effects(ctx, st.run.ID)
+	if err != nil {
+		return nil, err
+	}
+	if st.run.AbortRequested || wakes(effects, st.now) {
+		return st.tools(ctx)
+	}
+	return StepWaiting{nearest(effects)}, nil
+}
+
+// wakes reports whether a waiting run can go on: a signal or an expiry is there, a deadline has come, a call was opened and not
+// finished, or everything is settled.
+func wakes(effects []EffectState, now object.Millis) bool {
+	parked := false
+	for _, e := range effects {
+		switch e.Effect.(type) {
+		case object.Signal, object.Expired, object.Intent:
+			return true
+		case object.Waiting:
+			if e.Due(now) {
+				return true
+			}
+			parked = true
+		case object.Result:
+		}
+	}
+	return !parked
+}
+
+// nearest returns the earliest deadline of the parked calls, zero when there is none.
+func nearest(effects []EffectState) object.Millis {
+	var at object.Millis
+	for _, e := range effects {
+		if u := e.Until(); u > 0 && (at == 0 || u < at) {
+			at = u
+		}
+	}
+	return at
+}
