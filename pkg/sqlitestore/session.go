@@ -1,0 +1,258 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// A session is one handle. It is bound to the session's key, which is never used again, so that after a deletion it does not
+// reach a later session of the same id.
+type session struct {
+	store  *Store
+	id     store.SessionID
+	key    int64
+	once   sync.Once
+	closed chan struct{}
+}
+
+var _ store.Session = (*session)(nil)
+
+// ID implements [store.Session].
+func (s *session) ID() store.SessionID { return s.id }
+
+// Close implements [store.Session].
+func (s *session) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// ready reports why a call must not begin.
+func (s *session) ready(ctx context.Context) error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+		return s.store.ready(ctx)
+	}
+}
+
+// read runs one statement, or more that need not see the same instant.
+func (s *session) read(ctx context.Context, f func(*conn) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.store.readers.do(ctx, f)
+}
+
+// write runs f in a transaction, with the position of the stream, which proves that the session exists.
+func (s *session) write(ctx context.Context, durable bool, f func(*tx, *position) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.store.writer.do(ctx, durable, func(t *tx) error {
+		p, err := t.position(s.key)
+		if err != nil {
+			return err
+		}
+		return f(t, p)
+	})
+}
+
+// exists tells an absent thing of a session from an absent session.
+func (s *session) exists(c *conn) error {
+	_, ok, err := c.number("SELECT 1 FROM sessions WHERE key=?", s.key)
+	if err == nil && !ok {
+		err = store.ErrUnknownSession
+	}
+	return err
+}
+
+func (s *Store) handle(id store.SessionID, key int64) *session {
+	return &session{store: s, id: id, key: key, closed: make(chan struct{})}
+}
+
+// CreateSession implements [store.Store].
+func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (store.CreateOutcome, error) {
+	change, err := s.prepareCreate(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var out store.CreateOutcome
+	err = s.writer.do(ctx, true, func(t *tx) error {
+		_, taken, err := keyOf(t.conn, opts.ID)
+		if err != nil {
+			return err
+		}
+		if taken {
+			out = store.SessionExists{}
+			return errUndo
+		}
+		now := s.millis()
+		key, _, err := t.number("INSERT INTO sessions (id, created_at, next_seq, event_floor) VALUES (?,?,1,0) RETURNING key",
+			string(opts.ID), int64(now))
+		if err != nil {
+			return err
+		}
+		p, err := t.position(key)
+		if err != nil {
+			return err
+		}
+		if err := change.apply(t, p, now); err != nil {
+			return err
+		}
+		t.created = append(t.created, key)
+		out = store.SessionCreated{Session: s.handle(opts.ID, key)}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating session %q: %w", opts.ID, err)
+	}
+	return out, nil
+}
+
+func (s *Store) prepareCreate(opts store.CreateOptions) (*change, error) {
+	if err := store.CheckSessionID(opts.ID); err != nil {
+		return nil, err
+	}
+	for i, u := range opts.Refs {
+		if !u.From.IsZero() {
+			return nil, fmt.Errorf("%w: refs[%d]: a first ref must have a zero from, got %s", store.ErrInvalid, i, u.From)
+		}
+	}
+	if len(opts.Refs) == 0 {
+		objs, err := s.packObjects(opts.Objects)
+		return &change{objects: objs}, err
+	}
+	return s.prepare(opts.Refs, store.UpdateOptions{Reason: opts.Reason, Actor: opts.Actor, Objects: opts.Objects})
+}
+
+// OpenSession implements [store.Store].
+func (s *Store) OpenSession(ctx context.Context, id store.SessionID) (store.Session, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var key int64
+	var ok bool
+	err := s.readers.do(ctx, func(c *conn) (err error) {
+		key, ok, err = keyOf(c, id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("opening session %q: %w", id, err)
+	case !ok:
+		return nil, fmt.Errorf("opening session %q: %w", id, store.ErrUnknownSession)
+	}
+	return s.handle(id, key), nil
+}
+
+func keyOf(c *conn, id store.SessionID) (key int64, ok bool, err error) {
+	return c.number("SELECT key FROM sessions WHERE id=?", string(id))
+}
+
+// A listed session has its key, by which the list is ordered.
+type listed struct {
+	store.SessionInfo
+	key int64
+}
+
+// ListSessions implements [store.Store]. A cursor that names no session is [store.ErrUnknownSession].
+func (s *Store) ListSessions(ctx context.Context, after store.SessionID, limit int) ([]store.SessionInfo, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = store.DefaultPage
+	}
+	var key int64
+	if after != "" {
+		ok := false
+		err := s.readers.do(ctx, func(c *conn) (err error) {
+			key, ok, err = keyOf(c, after)
+			return err
+		})
+		if err == nil && !ok {
+			err = store.ErrUnknownSession
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing sessions after %q: %w", after, err)
+		}
+	}
+	page, err := s.sessionsAfter(ctx, key, limit)
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	infos := make([]store.SessionInfo, len(page))
+	for i, l := range page {
+		infos[i] = l.SessionInfo
+	}
+	return infos, nil
+}
+
+func (s *Store) sessionsAfter(ctx context.Context, key int64, limit int) ([]listed, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var page []listed
+	err := s.readers.do(ctx, func(c *conn) error {
+		return c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key>? ORDER BY key LIMIT ?", func(row []driver.Value) error {
+			l, err := readListed(row)
+			page = append(page, l)
+			return err
+		}, key, int64(limit))
+	})
+	return page, err
+}
+
+func readListed(row []driver.Value) (listed, error) {
+	key, err := asInt(row[0])
+	if err != nil {
+		return listed{}, err
+	}
+	id, err := asText(row[1])
+	if err != nil {
+		return listed{}, err
+	}
+	at, next, err := seqs(row[2], row[3])
+	return listed{key: key, SessionInfo: store.SessionInfo{
+		ID: store.SessionID(id), CreatedAt: object.Millis(at), LastSeq: next - 1,
+	}}, err
+}
+
+// DeleteSession implements [store.Store].
+func (s *Store) DeleteSession(ctx context.Context, id store.SessionID) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	err := s.writer.do(ctx, true, func(t *tx) error {
+		key, ok, err := keyOf(t.conn, id)
+		if err != nil || !ok {
+			return err
+		}
+		for _, stmt := range []string{
+			"DELETE FROM refs WHERE session=?",
+			"DELETE FROM leases WHERE session=?",
+			"DELETE FROM events WHERE session=?",
+			"DELETE FROM objects WHERE session=?",
+			"DELETE FROM sessions WHERE key=?",
+		} {
+			if _, err := t.exec(stmt, key); err != nil {
+				return err
+			}
+		}
+		t.forget(key)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("deleting session %q: %w", id, err)
+	}
+	return nil
+}
