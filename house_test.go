@@ -1,0 +1,106 @@
+package stepwell_test
+
+import (
+	"bytes"
+	"go/ast"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEveryPackageHasAComment(t *testing.T) {
+	t.Parallel()
+	eachPackage(t, func(p goPackage) {
+		documented := len(p.source()) == 0
+		for _, f := range p.source() {
+			documented = documented || f.ast.Doc != nil
+		}
+		if !documented {
+			t.Errorf("%s: no file has a package comment", p.path)
+		}
+	})
+}
+
+// What runs before main can neither be configured nor tested.
+func TestNoInitFunctions(t *testing.T) {
+	t.Parallel()
+	eachPackage(t, func(p goPackage) {
+		for _, f := range p.files {
+			for _, decl := range f.ast.Decls {
+				if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+					t.Errorf("%s: has an init function", f.path)
+				}
+			}
+		}
+	})
+}
+
+// The kernel takes head and lane names from its callers and knows none of its own (invariant 43).
+func TestKernelKnowsNoHeadOrLane(t *testing.T) {
+	t.Parallel()
+	eachPackage(t, func(p goPackage) {
+		if !matches([]string{"pkg/kernel/..."}, p.path) || p.forTests() {
+			return
+		}
+		for _, f := range p.source() {
+			f.texts(func(text string) {
+				switch text {
+				case "main", "steer", "queue":
+					t.Errorf("%s: contains the literal %q", f.path, text)
+				}
+			})
+		}
+	})
+}
+
+// Files mean the same on every machine: none names a place that only its author had.
+func TestNoMachinePaths(t *testing.T) {
+	t.Parallel()
+	machine := regexp.MustCompile(`(?:^|[^\w.:/])/(?:home|root|Users|work)/\w|[A-Z]:\\Users\\`)
+	for _, name := range trackedFiles(t) {
+		data, err := os.ReadFile(name)
+		if os.IsNotExist(err) {
+			continue // deleted and not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.ContainsRune(data[:min(len(data), 8000)], 0) {
+			continue
+		}
+		for number, line := range strings.Split(string(data), "\n") {
+			if found := machine.FindString(line); found != "" {
+				t.Errorf("%s:%d: names the machine path %q", name, number+1, found)
+			}
+		}
+	}
+}
+
+// trackedFiles returns the regular files under version control, or all of them where there is no version control.
+func trackedFiles(t *testing.T) []string {
+	t.Helper()
+	if _, err := os.Stat(".git"); err == nil {
+		out, err := exec.CommandContext(t.Context(), "git", "ls-files", "-z").Output()
+		if err != nil {
+			t.Fatalf("listing tracked files: %v", err)
+		}
+		return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+	}
+	var files []string
+	err := filepath.WalkDir(".", func(name string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (name == ".cache" || entry.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if err == nil && entry.Type().IsRegular() {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
