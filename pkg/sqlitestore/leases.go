@@ -64,8 +64,9 @@ func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Dur
 			out = store.Held{Holder: l}
 			return errUndo
 		}
+		takeover := l.Owner != ""
 		l.Owner, l.Fence, l.ExpiresAt = s.store.owner.grant(), l.Fence+1, expiry(s.store.millis(), ttl)
-		out = store.Acquired{Lease: l}
+		out = store.Acquired{Lease: l, Takeover: takeover}
 		_, err = t.exec("INSERT INTO leases (session, name, owner, fence, expires_at) VALUES (?,?,?,?,?) "+
 			"ON CONFLICT DO UPDATE SET owner=excluded.owner, fence=excluded.fence, expires_at=excluded.expires_at",
 			s.key, string(name), l.Owner, l.Fence, int64(l.ExpiresAt))

@@ -107,12 +107,12 @@ func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
 }
 
 // DeleteObjects implements [store.ObjectWriter].
-func (s *session) DeleteObjects(ctx context.Context, oids []object.OID) (int, error) {
+func (s *session) DeleteObjects(ctx context.Context, oids []object.OID, before store.Millis) (int, error) {
 	var n int
 	err := s.write(ctx, true, func(t *tx, _ *position) error {
 		n = 0
 		for _, oid := range oids {
-			deleted, err := t.exec("DELETE FROM objects WHERE session=? AND oid=?", s.key, oid[:])
+			deleted, err := t.exec("DELETE FROM objects WHERE session=? AND oid=? AND at<?", s.key, oid[:], int64(before))
 			if err != nil {
 				return err
 			}

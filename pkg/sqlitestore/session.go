@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
@@ -164,37 +165,57 @@ type listed struct {
 	key int64
 }
 
-// ListSessions implements [store.Store]. A cursor that names no session is [store.ErrUnknownSession].
-func (s *Store) ListSessions(ctx context.Context, after store.SessionID, limit int) ([]store.SessionInfo, error) {
+// ListSessions implements [store.Store]. A cursor that names no living session is [store.ErrInvalid].
+func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
 	if limit <= 0 {
 		limit = store.DefaultPage
 	}
-	var key int64
-	if after != "" {
-		ok := false
-		err := s.readers.do(ctx, func(c *conn) (err error) {
-			key, ok, err = keyOf(c, after)
+	var infos []store.SessionInfo
+	err := s.readers.do(ctx, func(c *conn) error {
+		key := int64(math.MaxInt64)
+		if cursor != "" {
+			var ok bool
+			var err error
+			if key, ok, err = keyOf(c, cursor); err != nil {
+				return err
+			}
+			if !ok {
+				return fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
+			}
+		}
+		return c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", func(row []driver.Value) error {
+			l, err := readListed(row)
+			infos = append(infos, l.SessionInfo)
 			return err
-		})
-		if err == nil && !ok {
-			err = store.ErrUnknownSession
-		}
-		if err != nil {
-			return nil, fmt.Errorf("listing sessions after %q: %w", after, err)
-		}
-	}
-	page, err := s.sessionsAfter(ctx, key, limit)
+		}, key, int64(limit))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	infos := make([]store.SessionInfo, len(page))
-	for i, l := range page {
-		infos[i] = l.SessionInfo
-	}
 	return infos, nil
+}
+
+// Info implements [store.Session].
+func (s *session) Info(ctx context.Context) (info store.SessionInfo, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		found := false
+		err := c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key=?", func(row []driver.Value) error {
+			l, err := readListed(row)
+			info, found = l.SessionInfo, true
+			return err
+		}, s.key)
+		if err == nil && !found {
+			err = store.ErrUnknownSession
+		}
+		return err
+	})
+	if err != nil {
+		return store.SessionInfo{}, fmt.Errorf("reading session %s: %w", s.id, err)
+	}
+	return info, nil
 }
 
 func (s *Store) sessionsAfter(ctx context.Context, key int64, limit int) ([]listed, error) {

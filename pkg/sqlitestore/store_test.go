@@ -8,6 +8,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+	"github.com/stepwell-dev/stepwell/pkg/message"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
 )
 
@@ -75,4 +76,13 @@ func set(ctx context.Context, t testing.TB, s store.Session, name ref.Name, from
 		t.Fatalf("UpdateRefs = %#v, want Updated", out)
 	}
 	return updated.Seq
+}
+
+func userSays(text string) message.Message {
+	return message.User{Content: []message.Content{message.Text{Text: text}}, Timestamp: 1}
+}
+
+// commit returns the n-th commit of a conversation.
+func commit(parent object.OID, n int) object.Commit {
+	return object.Commit{Parent: parent, At: object.Millis(n), Body: object.MessageBody{Message: userSays("and then?")}}
 }

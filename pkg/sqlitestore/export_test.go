@@ -1,0 +1,40 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// Commits returns how many transactions the store has committed. Call it while nobody writes.
+func (s *Store) Commits() int64 { return s.writer.commits }
+
+// Queued returns how many calls wait for the writer.
+func (s *Store) Queued() int {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	return len(s.writer.queue)
+}
+
+// Hold makes every leader call f before it takes what is queued. Call it before any write.
+func (s *Store) Hold(f func()) { s.writer.hold = f }
+
+// A Floor writes rows by hand, with the pragmas of a store.
+type Floor struct{ conn *conn }
+
+// OpenFloor opens a file with one plain table.
+func OpenFloor(ctx context.Context, path string, level Synchronous) (*Floor, error) {
+	c, err := openWriter(ctx, path, level, false)
+	if err != nil {
+		return nil, err
+	}
+	return &Floor{conn: c}, c.script("CREATE TABLE rows (a INTEGER, b INTEGER, body BLOB, PRIMARY KEY (a, b)) WITHOUT ROWID")
+}
+
+// Exec runs a prepared statement.
+func (f *Floor) Exec(query string, args ...driver.Value) error {
+	_, err := f.conn.exec(query, args...)
+	return err
+}
+
+// Close closes the file.
+func (f *Floor) Close() error { return f.conn.close() }
