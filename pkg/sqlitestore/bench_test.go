@@ -114,7 +114,7 @@ func BenchmarkSubmit(b *testing.B) {
 func submit(b *testing.B, s store.Session, lane, key string, tip object.OID) object.OID {
 	c := encode(b, object.Change{
 		Previous: tip, At: 1, Key: key,
-		Body: object.MessageBody{Message: userSays("what is the weather in "+key)},
+		Body: object.MessageBody{Message: userSays("what is the weather in " + key)},
 	})
 	out, err := s.UpdateRefs(b.Context(), []store.Update{
 		{Name: ref.QueueTip("main", lane), From: tip, To: c.OID},

@@ -3,6 +3,9 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"time"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
 // Commits returns how many transactions the store has committed. Call it while nobody writes.
@@ -38,3 +41,26 @@ func (f *Floor) Exec(query string, args ...driver.Value) error {
 
 // Close closes the file.
 func (f *Floor) Close() error { return f.conn.close() }
+
+// NotifiedOnly switches the safety poll off, so that a watch that wakes was notified. Call it before any watch.
+func (s *Store) NotifiedOnly() { s.listener.safety = 24 * time.Hour }
+
+// PackEvent returns the stored row of an event.
+func PackEvent(b store.EventBody) ([]byte, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return c.packEvent(b)
+}
+
+// UnpackEvent reads a stored row.
+func UnpackEvent(row []byte) (store.EventBody, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return c.unpackEvent(row)
+}

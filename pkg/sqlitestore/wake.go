@@ -24,6 +24,7 @@ type listener struct {
 	hub     *hub
 	owner   *owner
 	log     *slog.Logger
+	safety  time.Duration // how often to look without a touch
 
 	mu      sync.Mutex
 	started bool
@@ -39,7 +40,7 @@ const (
 )
 
 func newListener(r *readers, h *hub, o *owner, log *slog.Logger) *listener {
-	return &listener{readers: r, hub: h, owner: o, log: log, stop: make(chan struct{}), done: make(chan struct{})}
+	return &listener{readers: r, hub: h, owner: o, log: log, safety: safetyPoll, stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // start makes sure that the listener runs. What is committed after it returns is heard.
@@ -50,7 +51,7 @@ func (l *listener) start() {
 		return
 	}
 	l.started = true
-	pace := safetyPoll
+	pace := l.safety
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
 		if err = w.Add(l.owner.dir); err != nil {
