@@ -56,8 +56,14 @@ func New[T any](tag string, name func(T) string, cases ...Case[T]) *Codec[T] {
 		if err != nil {
 			return err
 		}
+		at, offset := dec.StackPointer(), dec.InputOffset()-int64(len(raw))
 		got, err := c.decode(raw, dec.Options())
 		if err != nil {
+			// The variant was read on its own, so its error points into the variant: make it point into the whole.
+			if inner, ok := err.(*json.SemanticError); ok { //nolint:errorlint // only the outermost one is ours to move
+				inner.JSONPointer = at + inner.JSONPointer
+				inner.ByteOffset += offset
+			}
 			return err
 		}
 		*v = got
