@@ -29,7 +29,7 @@ func (s *Session) Collect(ctx context.Context, grace time.Duration) (Collected, 
 	if grace < 0 {
 		return Collected{}, fmt.Errorf("%w: grace is negative", ErrInvalid)
 	}
-	now := s.Now()
+	before := s.Now() - object.Millis(grace.Milliseconds())
 	stored, err := s.ListObjects(ctx)
 	if err != nil {
 		return Collected{}, fmt.Errorf("list objects: %w", err)
@@ -41,7 +41,7 @@ func (s *Session) Collect(ctx context.Context, grace time.Duration) (Collected, 
 	got := Collected{Scanned: len(stored)}
 	var batch []object.OID
 	sweep := func() error {
-		n, err := s.DeleteObjects(ctx, batch)
+		n, err := s.DeleteObjects(ctx, batch, before)
 		got.Swept += n
 		batch = batch[:0]
 		return err
@@ -51,7 +51,7 @@ func (s *Session) Collect(ctx context.Context, grace time.Duration) (Collected, 
 			got.Reachable++
 			continue
 		}
-		if o.At >= now-object.Millis(grace.Milliseconds()) {
+		if o.At >= before {
 			continue
 		}
 		if batch = append(batch, o.OID); len(batch) == sweepBatch {

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -98,6 +99,19 @@ func (d *data) after(position int64) ([]*repository, <-chan struct{}) {
 	defer d.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(d.order, position+1, func(r *repository, p int64) int { return int(r.position - p) })
 	return slices.Clone(d.order[i:]), d.created
+}
+
+// before returns the living sessions in front of a position, in creation order.
+func (d *data) before(position int64) []*repository {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(d.order, position, func(r *repository, p int64) int { return cmp.Compare(r.position, p) })
+	return slices.Clone(d.order[:i])
+}
+
+// info returns the row of r. The caller holds the repository's lock.
+func (r *repository) info() store.SessionInfo {
+	return store.SessionInfo{ID: r.id, CreatedAt: r.created, LastSeq: r.last}
 }
 
 func (d *data) positionOf(id store.SessionID) (int64, bool) {

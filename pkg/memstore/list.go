@@ -4,31 +4,36 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
 // ListSessions implements [store.Store]. The cursor may name a session that has been deleted since; one that never was is
-// [store.ErrUnknownSession].
-func (s *Store) ListSessions(ctx context.Context, after store.SessionID, limit int) ([]store.SessionInfo, error) {
+// [store.ErrInvalid].
+func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
 	if limit <= 0 {
 		limit = store.DefaultPage
 	}
-	var position int64
-	if after != "" {
+	position := int64(math.MaxInt64)
+	if cursor != "" {
 		var ok bool
-		if position, ok = s.data.positionOf(after); !ok {
-			return nil, fmt.Errorf("listing sessions after %q: %w", after, store.ErrUnknownSession)
+		if position, ok = s.data.positionOf(cursor); !ok {
+			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
 		}
 	}
-	repos, _ := s.data.after(position)
+	repos := s.data.before(position)
 	infos := make([]store.SessionInfo, 0, min(limit, len(repos)))
-	for _, r := range repos[:min(limit, len(repos))] {
+	for _, r := range slices.Backward(repos) {
+		if len(infos) == limit {
+			break
+		}
 		r.mu.RLock()
-		infos = append(infos, store.SessionInfo{ID: r.id, CreatedAt: r.created, LastSeq: r.last})
+		infos = append(infos, r.info())
 		r.mu.RUnlock()
 	}
 	return infos, nil

@@ -132,11 +132,11 @@ func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
 }
 
 // DeleteObjects implements [store.ObjectWriter].
-func (s *session) DeleteObjects(ctx context.Context, oids []object.OID) (int, error) {
+func (s *session) DeleteObjects(ctx context.Context, oids []object.OID, before store.Millis) (int, error) {
 	n := 0
 	err := s.update(ctx, func(r *repository, _ store.Millis) error {
 		for _, oid := range oids {
-			if _, ok := r.objects[oid]; ok {
+			if row, ok := r.objects[oid]; ok && row.at < before {
 				delete(r.objects, oid)
 				n++
 			}

@@ -20,6 +20,15 @@ var _ store.Session = (*session)(nil)
 // ID implements [store.Session].
 func (s *session) ID() store.SessionID { return s.repo.id }
 
+// Info implements [store.Session].
+func (s *session) Info(ctx context.Context) (info store.SessionInfo, err error) {
+	err = s.view(ctx, func(r *repository) error {
+		info = r.info()
+		return nil
+	})
+	return info, err
+}
+
 // Close implements [store.Session].
 func (s *session) Close() error {
 	s.once.Do(func() { close(s.closed) })

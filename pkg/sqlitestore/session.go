@@ -165,7 +165,7 @@ type listed struct {
 	key int64
 }
 
-// ListSessions implements [store.Store]. A cursor that names no living session is [store.ErrInvalid].
+// ListSessions implements [store.Store]. A cursor whose session is gone is [store.ErrInvalid].
 func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -175,22 +175,22 @@ func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit 
 	}
 	var infos []store.SessionInfo
 	err := s.readers.do(ctx, func(c *conn) error {
-		key := int64(math.MaxInt64)
+		before := int64(math.MaxInt64)
 		if cursor != "" {
-			var ok bool
-			var err error
-			if key, ok, err = keyOf(c, cursor); err != nil {
+			key, ok, err := keyOf(c, cursor)
+			if err != nil {
 				return err
 			}
 			if !ok {
-				return fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
+				return fmt.Errorf("%w: the cursor %q names no session", store.ErrInvalid, cursor)
 			}
+			before = key
 		}
-		return c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", func(row []driver.Value) error {
+		return c.query("SELECT "+infoColumns+" FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", func(row []driver.Value) error {
 			l, err := readListed(row)
 			infos = append(infos, l.SessionInfo)
 			return err
-		}, key, int64(limit))
+		}, before, int64(limit))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
@@ -198,33 +198,14 @@ func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit 
 	return infos, nil
 }
 
-// Info implements [store.Session].
-func (s *session) Info(ctx context.Context) (info store.SessionInfo, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		found := false
-		err := c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key=?", func(row []driver.Value) error {
-			l, err := readListed(row)
-			info, found = l.SessionInfo, true
-			return err
-		}, s.key)
-		if err == nil && !found {
-			err = store.ErrUnknownSession
-		}
-		return err
-	})
-	if err != nil {
-		return store.SessionInfo{}, fmt.Errorf("reading session %s: %w", s.id, err)
-	}
-	return info, nil
-}
-
+// sessionsAfter returns the sessions made after the one with the key, the oldest first.
 func (s *Store) sessionsAfter(ctx context.Context, key int64, limit int) ([]listed, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
 	var page []listed
 	err := s.readers.do(ctx, func(c *conn) error {
-		return c.query("SELECT key, id, created_at, next_seq FROM sessions WHERE key>? ORDER BY key LIMIT ?", func(row []driver.Value) error {
+		return c.query("SELECT "+infoColumns+" FROM sessions WHERE key>? ORDER BY key LIMIT ?", func(row []driver.Value) error {
 			l, err := readListed(row)
 			page = append(page, l)
 			return err
@@ -232,6 +213,27 @@ func (s *Store) sessionsAfter(ctx context.Context, key int64, limit int) ([]list
 	})
 	return page, err
 }
+
+// Info implements [store.Session].
+func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
+	var l listed
+	err := s.read(ctx, func(c *conn) error {
+		ok, err := c.one("SELECT "+infoColumns+" FROM sessions WHERE key=?", func(row []driver.Value) (err error) {
+			l, err = readListed(row)
+			return err
+		}, s.key)
+		if err == nil && !ok {
+			err = store.ErrUnknownSession
+		}
+		return err
+	})
+	if err != nil {
+		return store.SessionInfo{}, fmt.Errorf("reading session %q: %w", s.id, err)
+	}
+	return l.SessionInfo, nil
+}
+
+const infoColumns = "key, id, created_at, next_seq"
 
 func readListed(row []driver.Value) (listed, error) {
 	key, err := asInt(row[0])

@@ -18,6 +18,8 @@ type Session interface {
 
 	// ID returns the session's id.
 	ID() SessionID
+	// Info returns the session's row, or [ErrUnknownSession] once it is removed.
+	Info(ctx context.Context) (SessionInfo, error)
 	// Close ends pending and future watches of this handle with [ErrClosed] and refuses further calls with it. Closing twice
 	// is harmless. It does not touch the session itself.
 	Close() error
@@ -57,8 +59,9 @@ type ObjectWriter interface {
 	// possibly some: loose objects are harmless (invariant 42).
 	PutObjects(ctx context.Context, objs []object.Encoded) error
 
-	// DeleteObjects removes objects and returns how many existed. Only a collector calls it.
-	DeleteObjects(ctx context.Context, oids []object.OID) (int, error)
+	// DeleteObjects removes those of the objects that were last written before the time before, and returns how many it removed. Only a
+	// collector calls it; the time is judged in the same transaction, so that an object put again since the collector looked stays.
+	DeleteObjects(ctx context.Context, oids []object.OID, before Millis) (int, error)
 }
 
 // A RefReader reads refs.

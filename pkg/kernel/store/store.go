@@ -32,8 +32,9 @@ type Store interface {
 	// OpenSession returns a handle on a session, or [ErrUnknownSession].
 	OpenSession(ctx context.Context, id SessionID) (Session, error)
 
-	// ListSessions returns sessions in creation order, those after the cursor id, at most limit (zero or less: [DefaultPage]).
-	ListSessions(ctx context.Context, after SessionID, limit int) ([]SessionInfo, error)
+	// ListSessions returns sessions, the newest first, those older than the session cursor (empty: from the newest), at most limit (zero
+	// or less: [DefaultPage]). A cursor that never named a session is [ErrInvalid]; one whose session is gone may be.
+	ListSessions(ctx context.Context, cursor SessionID, limit int) ([]SessionInfo, error)
 
 	// DeleteSession removes a session with everything in it. Removing it again is harmless. A later session of the same id starts
 	// empty. Watches of it end with [ErrUnknownSession].

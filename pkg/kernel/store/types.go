@@ -93,8 +93,11 @@ func (Acquired) acquireOutcome() {}
 func (Held) acquireOutcome()     {}
 
 type (
-	// Acquired has the new lease.
-	Acquired struct{ Lease Lease }
+	// Acquired has the new lease. Takeover says that the name's last holder did not release it: it expired, or its process is dead.
+	Acquired struct {
+		Lease    Lease
+		Takeover bool
+	}
 	// Held names the current holder.
 	Held struct{ Holder Lease }
 )

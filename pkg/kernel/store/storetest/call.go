@@ -18,12 +18,14 @@ const (
 	OpListSessions  Op = "ListSessions"
 	OpDeleteSession Op = "DeleteSession"
 	OpWatchSessions Op = "WatchSessions"
+	OpInfo          Op = "Info"
 	OpGetObject     Op = "GetObject"
 	OpGetObjects    Op = "GetObjects"
 	OpChain         Op = "Chain"
 	OpListObjects   Op = "ListObjects"
 	OpPutObjects    Op = "PutObjects"
 	OpDeleteObjects Op = "DeleteObjects"
+	OpInfo          Op = "Info"
 	OpReadRefs      Op = "ReadRefs"
 	OpListRefs      Op = "ListRefs"
 	OpUpdateRefs    Op = "UpdateRefs"
@@ -45,7 +47,7 @@ func (o Op) Writes() bool {
 	case OpCreateSession, OpDeleteSession, OpPutObjects, OpDeleteObjects, OpUpdateRefs, OpAcquireLease, OpRenewLease,
 		OpReleaseLease, OpAppendEvents, OpTrimEvents:
 		return true
-	case OpOpenSession, OpListSessions, OpWatchSessions, OpGetObject, OpGetObjects, OpChain, OpListObjects, OpReadRefs,
+	case OpOpenSession, OpInfo, OpListSessions, OpWatchSessions, OpInfo, OpGetObject, OpGetObjects, OpChain, OpListObjects, OpReadRefs,
 		OpListRefs, OpReadLease, OpReadEvents, OpLastSeq, OpFloor, OpWatchEvents:
 		return false
 	}

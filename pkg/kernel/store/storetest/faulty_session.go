@@ -39,6 +39,10 @@ func (s *faultySession) GetObject(ctx context.Context, oid object.OID) (object.O
 	return got.value, got.ok, err
 }
 
+func (s *faultySession) Info(ctx context.Context) (store.SessionInfo, error) {
+	return do(ctx, s.f, s.call(OpInfo), func() (store.SessionInfo, error) { return s.inner.Info(ctx) })
+}
+
 func (s *faultySession) GetObjects(ctx context.Context, oids []object.OID) ([]object.Object, error) {
 	return do(ctx, s.f, s.call(OpGetObjects), func() ([]object.Object, error) { return s.inner.GetObjects(ctx, oids) })
 }
@@ -58,8 +62,8 @@ func (s *faultySession) PutObjects(ctx context.Context, objs []object.Encoded) e
 	return err
 }
 
-func (s *faultySession) DeleteObjects(ctx context.Context, oids []object.OID) (int, error) {
-	return do(ctx, s.f, s.call(OpDeleteObjects), func() (int, error) { return s.inner.DeleteObjects(ctx, oids) })
+func (s *faultySession) DeleteObjects(ctx context.Context, oids []object.OID, before store.Millis) (int, error) {
+	return do(ctx, s.f, s.call(OpDeleteObjects), func() (int, error) { return s.inner.DeleteObjects(ctx, oids, before) })
 }
 
 func (s *faultySession) ReadRefs(ctx context.Context, names ...ref.Name) ([]object.OID, error) {
