@@ -19,7 +19,7 @@ func (s *Session) Drive(ctx context.Context, opts StepOptions) (StepOutcome, err
 	if err != nil || busy != nil {
 		return busy, err
 	}
-	defer st.releaseLease(ctx)
+	defer st.finish(ctx)
 	for {
 		if err := st.keep(ctx); err != nil {
 			if errors.Is(err, ErrFenced) {

@@ -45,6 +45,9 @@ func (s *Session) CreateHead(ctx context.Context, opts CreateHeadOptions) (Creat
 		if err := ref.CheckHead(opts.Parent); err != nil {
 			return nil, fmt.Errorf("%w: parent: %w", ErrInvalid, err)
 		}
+		if opts.Parent == opts.Head {
+			return nil, fmt.Errorf("%w: head %q cannot be cut from itself", ErrInvalid, opts.Head)
+		}
 		return s.createStacked(ctx, opts)
 	}
 	if ok, err := s.isCommit(ctx, opts.Commit); err != nil || !ok {
@@ -77,9 +80,7 @@ func (s *Session) createStacked(ctx context.Context, opts CreateHeadOptions) (Cr
 		updates := []store.Update{
 			{Name: ref.Stack(opts.Head), To: stack.OID},
 			{Name: ref.Head(opts.Head), To: tip}, // an unborn parent: asserts that the head is absent
-		}
-		if opts.Parent != opts.Head {
-			updates = append(updates, store.Assert(ref.Head(opts.Parent), tip))
+			store.Assert(ref.Head(opts.Parent), tip),
 		}
 		outcome, err := s.UpdateRefs(ctx, updates, store.UpdateOptions{
 			Reason: "create", Actor: opts.Actor, Objects: []object.Encoded{stack},
@@ -91,7 +92,7 @@ func (s *Session) createStacked(ctx context.Context, opts CreateHeadOptions) (Cr
 		case store.Updated:
 			return Created{tip}, nil
 		case store.UpdateConflict:
-			if o.Name != ref.Head(opts.Parent) || opts.Parent == opts.Head {
+			if o.Name != ref.Head(opts.Parent) {
 				return HeadExists{}, nil
 			}
 		case store.Fenced:

@@ -74,12 +74,7 @@ func (st *step) interrupted(ctx context.Context, err error) (StepOutcome, error)
 	case errors.Is(err, ErrFenced):
 		return StepFenced{}, nil
 	case errors.Is(err, ErrReleased):
-		if object.PhaseName(st.run.Phase) != "tools" && object.PhaseName(st.run.Phase) != "waiting" {
-			if _, err := st.countLostAttempt(context.WithoutCancel(ctx)); err != nil {
-				return nil, err
-			}
-		}
-		return nil, err
+		return nil, err // an attempt that was under way is counted as the lease is given back
 	case errors.As(err, &panicked):
 		return st.end(context.WithoutCancel(ctx), object.Failed{Error: err.Error(), Class: object.FailedRunner}, "fail")
 	}

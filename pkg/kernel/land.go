@@ -45,6 +45,10 @@ func (st *step) landBoundary(ctx context.Context) (outcome StepOutcome, ok bool,
 	if batch.empty() {
 		return nil, false, nil
 	}
+	otherAgent := batch.agent() != "" && batch.agent() != st.run.Config.Agent
+	if st.run.AbortRequested && otherAgent {
+		return nil, false, nil // the run ends aborted, and the batch starts one with its agent
+	}
 	if st.run.AbortRequested {
 		// The user interrupted on purpose: what waits lands at once, also behind an unanswered message, and the flag is cleared.
 		next := withPhase(st.run, object.Respond{})
@@ -55,7 +59,7 @@ func (st *step) landBoundary(ctx context.Context) (outcome StepOutcome, ok bool,
 	if st.opts.Landing.Drain == DrainOne && view.Unanswered(st.context.Commits) {
 		return nil, false, nil
 	}
-	if agent := batch.agent(); agent != "" && agent != st.run.Config.Agent {
+	if otherAgent {
 		// The batch stays where it is and starts a run of its own.
 		asserts := []store.Update{
 			store.Assert(ref.Head(st.opts.Head), st.tip),

@@ -125,6 +125,9 @@ func (l Landing) Next(lanes []view.Lane, boundaryOnly bool) Batch {
 	return Batch{}
 }
 
+// Lands reports whether an idle head with these lanes has something to land.
+func (l Landing) Lands(lanes []view.Lane) bool { return !l.Next(lanes, false).empty() }
+
 func (l Landing) take(lane view.Lane) Batch {
 	b := Batch{Lane: lane.Lane, Base: lane.Base}
 	visible := len(lane.Visible())

@@ -52,6 +52,9 @@ func (st *step) publish(ctx context.Context, p *publication, reason string, last
 	if err != nil {
 		return nil, fmt.Errorf("publish %s: %w", reason, err)
 	}
+	if _, conflict := outcome.(store.UpdateConflict); !conflict {
+		st.uncounted = false // published, or the successor's to count
+	}
 	if _, ok := outcome.(store.Updated); ok {
 		st.freed = opts.Release
 		if !opts.Release {
@@ -67,12 +70,22 @@ func withPhase(run object.Run, phase object.Phase) object.Run {
 	return run
 }
 
-// end moves the run to a terminal phase and publishes nothing else.
+// end moves the run to a terminal phase and publishes no output. Open calls of the run go with it, so that no reply is accepted that nobody
+// will read.
 func (st *step) end(ctx context.Context, phase object.Phase, reason string, asserts ...store.Update) (StepOutcome, error) {
 	var p publication
 	next := withPhase(st.run, phase)
 	p.move(ref.Run(st.opts.Head), st.runOID, p.put(next))
 	p.updates = append(p.updates, asserts...)
+	switch st.run.Phase.(type) {
+	case object.Tools, object.WaitingPhase:
+		open, err := st.openEffects(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.updates = append(p.updates, open...)
+	case object.Respond, object.Retry, object.Done, object.Aborted, object.Failed:
+	}
 	outcome, err := st.publish(ctx, &p, reason, true)
 	if err != nil {
 		return nil, err

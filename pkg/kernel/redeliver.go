@@ -156,7 +156,7 @@ func (s *Session) order(ctx context.Context, at located, source, target view.Lan
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		if before.change == moved.OID {
+		if before.change == moved.OID && target.Lane == source.Lane {
 			index = at.index
 			break
 		}

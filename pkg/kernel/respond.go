@@ -13,8 +13,11 @@ import (
 
 // respond is a response boundary: it may land boundary input, and otherwise asks the model (rows 3 to 9 of the decision table).
 func (st *step) respond(ctx context.Context) (StepOutcome, error) {
-	if st.takeover {
-		return st.countLostAttempt(ctx)
+	if st.uncounted {
+		if err := st.recordLoss(ctx); err != nil {
+			return nil, err
+		}
+		return StepContinue{}, nil
 	}
 	if err := st.loadContext(ctx); err != nil {
 		return nil, err
@@ -52,21 +55,6 @@ func answerable(messages []message.Message) bool {
 	return false
 }
 
-// countLostAttempt records that the previous holder of the lease may have died while it streamed this attempt. The next one gets a
-// number of its own, so that deltas of two attempts never share a key (invariant 39).
-func (st *step) countLostAttempt(ctx context.Context) (StepOutcome, error) {
-	st.takeover = false
-	next := st.run
-	next.Attempts++
-	var p publication
-	p.move(ref.Run(st.opts.Head), st.runOID, p.put(next))
-	outcome, err := st.publish(ctx, &p, "takeover", true)
-	if err != nil {
-		return nil, err
-	}
-	return settle(outcome, StepContinue{}), nil
-}
-
 // recordConfig writes the inputs of the response before it is asked for.
 func (st *step) recordConfig(ctx context.Context, config object.Config) (StepOutcome, error) {
 	next := st.run
@@ -83,6 +71,7 @@ func (st *step) recordConfig(ctx context.Context, config object.Config) (StepOut
 // ask calls the model and publishes what it said.
 func (st *step) ask(ctx context.Context) (StepOutcome, error) {
 	var got RespondOutcome
+	st.uncounted = true // until a publish says otherwise
 	err := st.inflight(ctx, func(ctx context.Context, in TurnInput) (err error) {
 		in.Attempt = st.run.Attempts + 1
 		got, err = st.opts.Turn.Respond(ctx, in)
@@ -166,6 +155,8 @@ func (st *step) publishOutput(ctx context.Context, reason string, out output) (S
 		return StepFenced{}, nil
 	case object.Terminal(now.Phase):
 		return StepContinue{}, nil
+	case oids[0] == oidOf(out.next):
+		return st.after(ctx, out.next) // the store tried twice and met its own first try
 	case oids[1] != st.tip:
 		// A participant moved the head: their move stands, the output stays loose, nothing pending is consumed.
 		now.Attempts = out.next.Attempts
@@ -182,6 +173,15 @@ func (st *step) publishOutput(ctx context.Context, reason string, out output) (S
 		return settle(outcome, StepContinue{}), nil
 	}
 	return StepContinue{}, nil
+}
+
+// oidOf returns the oid of an object that was encoded before.
+func oidOf(o object.Object) object.OID {
+	enc, err := object.Encode(o)
+	if err != nil {
+		return object.OID{}
+	}
+	return enc.OID
 }
 
 // An output is what a turn's call produced.
@@ -235,6 +235,9 @@ func (st *step) after(ctx context.Context, next object.Run) (StepOutcome, error)
 		effects, err := st.Effects(ctx, next.ID)
 		if err != nil {
 			return nil, err
+		}
+		if Wakes(effects, st.now) {
+			return StepContinue{}, nil // answered before the run was parked: nobody will be told again
 		}
 		return StepWaiting{nearest(effects)}, nil
 	case object.Done, object.Aborted, object.Failed:

@@ -75,7 +75,7 @@ type (
 	Diverged struct{}
 	// Merged has the tip that parent and child share now.
 	Merged struct{ Tip object.OID }
-	// Stale means that the parent has moved since the base.
+	// Stale means that the parent has moved since the base, or that the head no longer goes on from it.
 	Stale struct{}
 	// Empty means that the child has nothing of its own.
 	Empty struct{}
@@ -130,8 +130,15 @@ func (s *Session) FastForward(ctx context.Context, head string, actor *object.Ac
 			return NoStack{}, nil
 		case st.Stale():
 			return Stale{}, nil
-		case st.Tip == st.Stack.Base:
+		case st.Tip == st.Stack.Base || st.Tip.IsZero():
 			return Empty{}, nil
+		}
+		forward, err := view.IsAncestor(ctx, s, st.Stack.Base, st.Tip)
+		if err != nil {
+			return nil, err
+		}
+		if !forward {
+			return Stale{}, nil
 		}
 		next, err := object.Encode(object.Stack{Parent: st.Stack.Parent, Base: st.Tip})
 		if err != nil {

@@ -49,6 +49,9 @@ func (s *Session) Step(ctx context.Context, opts StepOptions) (StepOutcome, erro
 		}
 		st := &step{Session: s, opts: opts.withDefaults(), lease: *opts.Lease}
 		outcome, err := st.take(ctx)
+		if st.uncounted {
+			_ = st.recordLoss(context.WithoutCancel(ctx)) // the caller keeps the lease, and the next step tells
+		}
 		*opts.Lease = st.lease
 		return outcome, err
 	}
@@ -57,7 +60,7 @@ func (s *Session) Step(ctx context.Context, opts StepOptions) (StepOutcome, erro
 		return busy, err
 	}
 	st.release = true
-	defer st.releaseLease(ctx)
+	defer st.finish(ctx)
 	return st.take(ctx)
 }
 
@@ -75,7 +78,7 @@ func (s *Session) acquire(ctx context.Context, opts StepOptions) (*step, StepOut
 	case store.Held:
 		return nil, StepBusy{o.Holder}, nil
 	case store.Acquired:
-		return &step{Session: s, opts: opts, lease: o.Lease, takeover: o.Takeover}, nil, nil
+		return &step{Session: s, opts: opts, lease: o.Lease, uncounted: o.Takeover}, nil, nil
 	}
 	panic("unreachable")
 }
@@ -94,8 +97,9 @@ type step struct {
 	lease   store.Lease
 	release bool // the lease was acquired here: the last publish frees it
 	freed   bool
-	// takeover: the head's last holder did not release its lease and may have died inside a model call.
-	takeover bool
+	// uncounted: a response under the run's next attempt number may have streamed and was not published. The head's last holder died,
+	// or this one's publish has no outcome.
+	uncounted bool
 
 	now     object.Millis // one reading of the clock, for every deadline
 	seen    store.Seq     // nothing after this event was read
@@ -119,6 +123,7 @@ func (st *step) take(ctx context.Context) (StepOutcome, error) {
 	}
 	st.tip, st.runOID, st.run, st.context = oids[0], oids[1], object.Run{}, view.Context{}
 	if !oids[2].IsZero() {
+		st.uncounted = false
 		return StepIdle{}, nil
 	}
 	if !st.runOID.IsZero() {
@@ -138,6 +143,7 @@ func (st *step) live() bool { return !st.runOID.IsZero() && !object.Terminal(st.
 
 func (st *step) advance(ctx context.Context) (StepOutcome, error) {
 	if !st.live() {
+		st.uncounted = false
 		return st.landIdle(ctx)
 	}
 	switch p := st.run.Phase.(type) {
@@ -145,12 +151,15 @@ func (st *step) advance(ctx context.Context) (StepOutcome, error) {
 		return st.respond(ctx)
 	case object.Retry:
 		if st.now < p.At && !st.run.AbortRequested {
+			st.uncounted = false
 			return StepRetry{p.At}, nil
 		}
 		return st.respond(ctx)
 	case object.Tools:
+		st.uncounted = false
 		return st.tools(ctx)
 	case object.WaitingPhase:
+		st.uncounted = false
 		return st.wait(ctx)
 	case object.Done, object.Aborted, object.Failed:
 	}
@@ -175,12 +184,20 @@ func (st *step) resolve(c object.Config) object.Config {
 	return st.opts.Resolve(c)
 }
 
-func (st *step) releaseLease(ctx context.Context) {
+// finish counts an attempt that was lost and gives back the lease. While the loss is not on record the lease stays: whoever takes it
+// after its expiry knows that its holder may have streamed.
+func (st *step) finish(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	if st.uncounted {
+		if err := st.recordLoss(ctx); err != nil {
+			return
+		}
+	}
 	if st.freed {
 		return
 	}
 	// The step's own outcome stands whatever happens to the lease: it expires by itself.
-	_, _ = st.ReleaseLease(context.WithoutCancel(ctx), st.lease)
+	_, _ = st.ReleaseLease(ctx, st.lease)
 }
 
 func (s *Session) loadRun(ctx context.Context, oid object.OID) (object.Run, error) {

@@ -39,9 +39,10 @@ func (st *step) assistantTip() (message.Assistant, bool) {
 	if len(commits) == 0 {
 		return message.Assistant{}, false
 	}
-	body, ok := commits[len(commits)-1].Commit.Body.(object.MessageBody)
-	if !ok {
-		return message.Assistant{}, false
+	tip := commits[len(commits)-1].Commit
+	body, ok := tip.Body.(object.MessageBody)
+	if !ok || tip.Run != st.run.ID {
+		return message.Assistant{}, false // a participant moved the head: no call of another run's message starts here
 	}
 	a, ok := body.Message.(message.Assistant)
 	return a, ok
@@ -68,22 +69,32 @@ func (st *step) publishBatch(ctx context.Context, got ToolsOutcome) (StepOutcome
 
 // publishResults commits one result per call, in call order, and removes every effect of the run, in one compare-and-swap.
 func (st *step) publishResults(ctx context.Context, reason string, results []message.ToolResult, next object.Run) (StepOutcome, error) {
-	refs, err := st.ListRefs(ctx, ref.RunEffects(st.run.ID))
+	open, err := st.openEffects(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the effects of run %s: %w", st.run.ID, err)
+		return nil, err
 	}
-	out := output{next: next}
+	out := output{next: next, cleared: open}
 	at := st.Now()
 	for _, r := range results {
 		out.commits = append(out.commits, object.Commit{Run: st.run.ID, Body: object.MessageBody{Message: r}, At: at})
-	}
-	for _, r := range refs {
-		out.cleared = append(out.cleared, store.Update{Name: r.Name, From: r.OID})
 	}
 	if st.run.AbortRequested {
 		out = out.flagged()
 	}
 	return st.publishOutput(ctx, reason, out)
+}
+
+// openEffects returns the updates that remove every effect of the run.
+func (st *step) openEffects(ctx context.Context) ([]store.Update, error) {
+	refs, err := st.ListRefs(ctx, ref.RunEffects(st.run.ID))
+	if err != nil {
+		return nil, fmt.Errorf("list the effects of run %s: %w", st.run.ID, err)
+	}
+	var updates []store.Update
+	for _, r := range refs {
+		updates = append(updates, store.Update{Name: r.Name, From: r.OID})
+	}
+	return updates, nil
 }
 
 // wait looks whether anything that was parked can go on (rows 15 and 16 of the decision table).
@@ -92,15 +103,15 @@ func (st *step) wait(ctx context.Context) (StepOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.run.AbortRequested || wakes(effects, st.now) {
+	if st.run.AbortRequested || Wakes(effects, st.now) {
 		return st.tools(ctx)
 	}
 	return StepWaiting{nearest(effects)}, nil
 }
 
-// wakes reports whether a waiting run can go on: a signal or an expiry is there, a deadline has come, a call was opened and not
+// Wakes reports whether a waiting run with these effects can go on: a signal or an expiry is there, a deadline has come, a call was opened and not
 // finished, or everything is settled.
-func wakes(effects []EffectState, now object.Millis) bool {
+func Wakes(effects []EffectState, now object.Millis) bool {
 	parked := false
 	for _, e := range effects {
 		switch e.Effect.(type) {

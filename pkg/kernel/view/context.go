@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -76,7 +77,7 @@ func Messages(commits []Commit) []message.Message {
 				out = append(out, b.Message)
 			}
 		case object.CheckpointBody:
-			if b.Summary != "" {
+			if strings.TrimSpace(b.Summary) != "" {
 				out = append(out, summaryMessage("Summary of the conversation so far:\n\n"+b.Summary, c.Commit.At))
 			}
 			for _, m := range b.RetainedTail {
@@ -85,7 +86,7 @@ func Messages(commits []Commit) []message.Message {
 				}
 			}
 		case object.SummaryBody:
-			if b.Text != "" {
+			if strings.TrimSpace(b.Text) != "" {
 				out = append(out, summaryMessage(b.Text, c.Commit.At))
 			}
 		case object.ConfigBody, object.NoteBody:
@@ -169,20 +170,32 @@ func takeResult(results map[string][]message.ToolResult, call message.ToolCall, 
 // and notes came after it.
 func Unanswered(commits []Commit) bool {
 	for _, c := range slices.Backward(commits) {
-		b, ok := c.Commit.Body.(object.MessageBody)
-		if !ok {
-			continue
-		}
-		switch m := b.Message.(type) {
-		case message.User:
-			return true
-		case message.Assistant:
-			if usable(m) {
-				return false
+		switch b := c.Commit.Body.(type) {
+		case object.MessageBody:
+			if unanswered, told := tells(b.Message); told {
+				return unanswered
 			}
-		case message.ToolResult:
-			return false
+		case object.CheckpointBody:
+			for _, m := range slices.Backward(b.RetainedTail) {
+				if unanswered, told := tells(m); told {
+					return unanswered
+				}
+			}
+		case object.SummaryBody, object.ConfigBody, object.NoteBody:
 		}
 	}
 	return false
+}
+
+// tells reports whether m, as the newest message that counts, leaves a user message unanswered. A failed response tells nothing.
+func tells(m message.Message) (unanswered, told bool) {
+	switch m := m.(type) {
+	case message.User:
+		return true, true
+	case message.Assistant:
+		return false, usable(m)
+	case message.ToolResult:
+		return false, true
+	}
+	return false, false
 }
