@@ -25,7 +25,6 @@ const (
 	OpListObjects   Op = "ListObjects"
 	OpPutObjects    Op = "PutObjects"
 	OpDeleteObjects Op = "DeleteObjects"
-	OpInfo          Op = "Info"
 	OpReadRefs      Op = "ReadRefs"
 	OpListRefs      Op = "ListRefs"
 	OpUpdateRefs    Op = "UpdateRefs"
@@ -47,8 +46,8 @@ func (o Op) Writes() bool {
 	case OpCreateSession, OpDeleteSession, OpPutObjects, OpDeleteObjects, OpUpdateRefs, OpAcquireLease, OpRenewLease,
 		OpReleaseLease, OpAppendEvents, OpTrimEvents:
 		return true
-	case OpOpenSession, OpInfo, OpListSessions, OpWatchSessions, OpInfo, OpGetObject, OpGetObjects, OpChain, OpListObjects, OpReadRefs,
-		OpListRefs, OpReadLease, OpReadEvents, OpLastSeq, OpFloor, OpWatchEvents:
+	case OpOpenSession, OpListSessions, OpWatchSessions, OpInfo, OpGetObject, OpGetObjects, OpChain, OpListObjects,
+		OpReadRefs, OpListRefs, OpReadLease, OpReadEvents, OpLastSeq, OpFloor, OpWatchEvents:
 		return false
 	}
 	panic("unreachable")

@@ -309,6 +309,10 @@ func TestFaultyNumbersEveryCall(t *testing.T) {
 			}
 			return nil
 		}},
+		{storetest.OpInfo, func(_ *storetest.Faulty, s store.Session) error {
+			_, err := s.Info(ctx)
+			return err
+		}},
 		{storetest.OpPutObjects, func(_ *storetest.Faulty, s store.Session) error {
 			return s.PutObjects(ctx, []object.Encoded{blob})
 		}},
@@ -332,7 +336,7 @@ func TestFaultyNumbersEveryCall(t *testing.T) {
 			return err
 		}},
 		{storetest.OpDeleteObjects, func(_ *storetest.Faulty, s store.Session) error {
-			_, err := s.DeleteObjects(ctx, []object.OID{oid("none")})
+			_, err := s.DeleteObjects(ctx, []object.OID{oid("none")}, 1)
 			return err
 		}},
 		{storetest.OpUpdateRefs, func(_ *storetest.Faulty, s store.Session) error {
