@@ -199,3 +199,12 @@ func tells(m message.Message) (unanswered, told bool) {
 	}
 	return false, false
 }
+
+// contextOf is [LoadContext] of a whole branch that has been read already, oldest first.
+func contextOf(tip object.OID, branch []Commit) Context {
+	c := Context{Tip: tip, Commits: fromCheckpoint(branch)}
+	for _, commit := range branch {
+		c.Config = c.Config.With(commit.Commit.Body)
+	}
+	return c
+}
