@@ -106,3 +106,45 @@ func trackedFiles(t *testing.T) []string {
 	}
 	return files
 }
+
+// A module that is imported is a decision, with its reason and licence in docs/dependencies.md.
+func TestDependenciesAreExplained(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required []string
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require )?([\w.-]+\.[\w.-]+/\S+) v`).FindAllStringSubmatch(string(mod), -1) {
+		required = append(required, m[1])
+	}
+	if len(required) == 0 {
+		t.Fatal("go.mod requires nothing: the test reads it wrongly")
+	}
+	imported := map[string]string{}
+	eachPackage(t, func(p goPackage) {
+		for _, f := range p.files {
+			for _, name := range f.imports(t) {
+				for _, module := range required {
+					if matches([]string{module + "/..."}, name) {
+						imported[module] = f.path
+					}
+				}
+			}
+		}
+	})
+	for module, file := range imported {
+		if !strings.Contains(string(doc), "| `"+module+"` |") {
+			t.Errorf("%s imports %s, which docs/dependencies.md does not explain", file, module)
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w.-]+\\.[\\w.-]+/\\S+)` \\|").FindAllStringSubmatch(string(doc), -1) {
+		if !strings.Contains(string(mod), row[1]+" v") {
+			t.Errorf("docs/dependencies.md explains %s, which go.mod does not require", row[1])
+		}
+	}
+}
