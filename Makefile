@@ -88,12 +88,12 @@ fuzz: ## Fuzz every target for a while (FUZZTIME=10s)
 	done
 
 .PHONY: check
-check: $(GOTESTSUM) ## Run what CI runs: verify, lint, test (with the import lattice), race
+check: $(GOTESTSUM) ## Run what CI runs: verify, test (with the import lattice), race, lint
 	@mkdir -p $(CACHE)/results
 	$(MAKE) verify
-	$(MAKE) lint
 	$(MAKE) test TEST='$(GOTESTSUM) --format pkgname --jsonfile $(CACHE)/results/test.json --' | tee $(CACHE)/results/test.log
 	$(MAKE) race TEST='$(GOTESTSUM) --format pkgname --jsonfile $(CACHE)/results/race.json --' | tee $(CACHE)/results/race.log
+	$(MAKE) lint
 
 .PHONY: clean
 clean: ## Remove what was built, the tools included
