@@ -10,6 +10,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
 )
 
@@ -134,3 +135,5 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, opener) }

@@ -33,7 +33,7 @@ type codec struct {
 }
 
 func newCodec() (*codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false),
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithAllLitEntropyCompression(true), zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false),
 		zstd.WithWindowSize(1<<18), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("making the compressor: %w", err)

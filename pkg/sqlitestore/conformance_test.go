@@ -46,6 +46,7 @@ func corruptEvent(t testing.TB, b storetest.Backend, session store.SessionID, se
 func TestConformance(t *testing.T) {
 	storetest.Run(t, opener, storetest.Capabilities{
 		DurableAcrossReopen: true,
+		AbandonsLeases:      true,
 		CorruptObject:       corruptObject,
 		CorruptEvent:        corruptEvent,
 	})

@@ -136,34 +136,3 @@ func (s *session) wait(ctx context.Context, after store.Seq) error {
 		return ctx.Err()
 	}
 }
-
-// WatchSessions implements [store.Store].
-func (s *Store) WatchSessions(ctx context.Context) iter.Seq2[store.SessionID, error] {
-	return func(yield func(store.SessionID, error) bool) {
-		s.listener.start()
-		for last := int64(0); ; {
-			next := s.hub.nextSession()
-			page, err := s.sessionsAfter(ctx, last, store.DefaultPage)
-			if err != nil {
-				if ctx.Err() == nil {
-					yield("", err)
-				}
-				return
-			}
-			for _, l := range page {
-				if ctx.Err() != nil || !yield(l.ID, nil) {
-					return
-				}
-				last = l.key
-			}
-			if len(page) > 0 {
-				continue
-			}
-			select {
-			case <-next:
-			case <-s.closed:
-			case <-ctx.Done():
-			}
-		}
-	}
-}

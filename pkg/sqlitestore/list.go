@@ -1,0 +1,133 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// A listed session has its key, by which the list is ordered.
+type listed struct {
+	store.SessionInfo
+	key int64
+}
+
+// ListSessions implements [store.Store]. A cursor whose session is gone is [store.ErrInvalid].
+func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = store.DefaultPage
+	}
+	var infos []store.SessionInfo
+	err := s.readers.do(ctx, func(c *conn) error {
+		before := int64(math.MaxInt64)
+		if cursor != "" {
+			key, ok, err := keyOf(c, cursor)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return fmt.Errorf("%w: the cursor %q names no session", store.ErrInvalid, cursor)
+			}
+			before = key
+		}
+		return c.query("SELECT "+infoColumns+" FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", func(row []driver.Value) error {
+			l, err := readListed(row)
+			infos = append(infos, l.SessionInfo)
+			return err
+		}, before, int64(limit))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	return infos, nil
+}
+
+// sessionsAfter returns the sessions made after the one with the key, the oldest first.
+func (s *Store) sessionsAfter(ctx context.Context, key int64, limit int) ([]listed, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var page []listed
+	err := s.readers.do(ctx, func(c *conn) error {
+		return c.query("SELECT "+infoColumns+" FROM sessions WHERE key>? ORDER BY key LIMIT ?", func(row []driver.Value) error {
+			l, err := readListed(row)
+			page = append(page, l)
+			return err
+		}, key, int64(limit))
+	})
+	return page, err
+}
+
+// Info implements [store.Session].
+func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
+	var l listed
+	err := s.read(ctx, func(c *conn) error {
+		ok, err := c.one("SELECT "+infoColumns+" FROM sessions WHERE key=?", func(row []driver.Value) (err error) {
+			l, err = readListed(row)
+			return err
+		}, s.key)
+		if err == nil && !ok {
+			err = store.ErrUnknownSession
+		}
+		return err
+	})
+	if err != nil {
+		return store.SessionInfo{}, fmt.Errorf("reading session %q: %w", s.id, err)
+	}
+	return l.SessionInfo, nil
+}
+
+const infoColumns = "key, id, created_at, next_seq"
+
+func readListed(row []driver.Value) (listed, error) {
+	key, err := asInt(row[0])
+	if err != nil {
+		return listed{}, err
+	}
+	id, err := asText(row[1])
+	if err != nil {
+		return listed{}, err
+	}
+	at, next, err := seqs(row[2], row[3])
+	return listed{key: key, SessionInfo: store.SessionInfo{
+		ID: store.SessionID(id), CreatedAt: store.Millis(at), LastSeq: next - 1,
+	}}, err
+}
+
+// WatchSessions implements [store.Store].
+func (s *Store) WatchSessions(ctx context.Context) iter.Seq2[store.SessionID, error] {
+	return func(yield func(store.SessionID, error) bool) {
+		s.listener.start()
+		for last := int64(0); ; {
+			next := s.hub.nextSession()
+			page, err := s.sessionsAfter(ctx, last, store.DefaultPage)
+			if err != nil {
+				if ctx.Err() == nil {
+					yield("", err)
+				}
+				return
+			}
+			for _, l := range page {
+				if ctx.Err() != nil || !yield(l.ID, nil) {
+					return
+				}
+				last = l.key
+			}
+			if len(page) > 0 {
+				continue
+			}
+			select {
+			case <-next:
+			case <-s.closed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
