@@ -81,7 +81,7 @@ bench: ## Run the benchmarks (BENCH=regexp)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for a while (FUZZTIME=10s)
-	@grep -rE --include='*_test.go' --exclude-dir='.*' '^func Fuzz[A-Za-z0-9_]+\(' . | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]+)\(.*|\1 \2|' | sort | \
+	@grep -rE --include='*_test.go' --exclude-dir=.cache --exclude-dir=.git '^func Fuzz[A-Za-z0-9_]+\(' . | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]+)\(.*|\1 \2|' | sort | \
 	while read -r dir name; do \
 		echo "--- $$name in $$dir"; \
 		go test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) </dev/null; \
