@@ -101,7 +101,7 @@ func checkVersion(path string, version int64) error {
 
 // create makes the tables of an empty file in one transaction, in rollback mode. The caller holds the setup lock.
 func create(c *conn) error {
-	err := c.script(fmt.Sprintf("BEGIN EXCLUSIVE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT",
+	err := c.script(fmt.Sprintf("PRAGMA page_size=8192;BEGIN EXCLUSIVE;%sPRAGMA application_id=%d;PRAGMA user_version=%d;COMMIT",
 		schema, applicationID, schemaVersion))
 	if err != nil {
 		return fmt.Errorf("making the tables: %w", err)
