@@ -15,6 +15,9 @@ import (
 // writes to its branch, so they stand together, and older ones need not be read.
 func ChangesOf(ctx context.Context, r store.ObjectReader, tip object.OID, run string) ([]Commit, error) {
 	var out []Commit
+	if run == "" {
+		return nil, nil
+	}
 	for c, err := range Walk(ctx, r, tip, object.OID{}) {
 		if err != nil {
 			return nil, err

@@ -157,3 +157,35 @@ func Pending(lanes []Lane) []PendingItem {
 	}
 	return out
 }
+
+// ChangesBetween returns the changes that a lane's end moved over from one change to another, oldest first: those on the chain of upTo that
+// are not on the chain of after, which itself need not be on it, as after a reorder.
+func ChangesBetween(ctx context.Context, r store.ObjectReader, after, upTo object.OID) ([]Change, error) {
+	var changes []Change
+	met := after.IsZero()
+	for e, err := range walk(ctx, r, upTo, after) {
+		if err != nil {
+			return nil, err
+		}
+		c, ok := e.Object.(object.Change)
+		if !ok {
+			return nil, &GraphError{e.OID, "missing or not a change"}
+		}
+		changes = append(changes, Change{OID: e.OID, Change: c})
+		met = met || c.Previous == after
+	}
+	if !met {
+		old := make(map[object.OID]bool)
+		for e, err := range walk(ctx, r, after, object.OID{}) {
+			if err != nil {
+				return nil, err
+			}
+			old[e.OID] = true
+		}
+		if i := slices.IndexFunc(changes, func(c Change) bool { return old[c.OID] }); i >= 0 {
+			changes = changes[:i]
+		}
+	}
+	slices.Reverse(changes)
+	return changes, nil
+}

@@ -150,3 +150,20 @@ type (
 		Text string
 	}
 )
+
+// ItemID returns the commit that an item begins with.
+func ItemID(it TranscriptItem) object.OID {
+	switch it := it.(type) {
+	case Turn:
+		return it.ID
+	case CheckpointMarker:
+		return it.ID
+	case SummaryMarker:
+		return it.ID
+	case ConfigMarker:
+		return it.ID
+	case NoteMarker:
+		return it.ID
+	}
+	panic("unreachable")
+}
