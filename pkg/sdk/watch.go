@@ -1,0 +1,91 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/stepwell-dev/stepwell/pkg/api"
+	"github.com/stepwell-dev/stepwell/pkg/kernel"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// Watch yields the session's events. [api.SyncedEvent] comes where the replay ends: after everything of the newest event that was there
+// when the watch began.
+func (s *Stepwell) Watch(ctx context.Context, opts api.WatchOptions) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
+		if err := opts.Validate(); err != nil {
+			yield(api.Event{}, err)
+			return
+		}
+		session, err := s.open(ctx, opts.SessionID)
+		if err != nil {
+			yield(api.Event{}, err)
+			return
+		}
+		ctx, cancel := s.bounded(ctx)
+		defer cancel()
+		after, last, err := start(ctx, session, opts)
+		if err != nil {
+			if ctx.Err() == nil {
+				yield(api.Event{}, fault(err))
+			}
+			return
+		}
+		synced := api.Event{Seq: int64(last), Body: api.SyncedEvent{}}
+		if after >= last && !yield(synced, nil) {
+			return
+		}
+		for e, err := range session.WatchEvents(ctx, after) {
+			if err != nil {
+				if ctx.Err() == nil {
+					yield(api.Event{}, fault(err))
+				}
+				return
+			}
+			bodies, err := project(ctx, session, e)
+			if err != nil {
+				if ctx.Err() == nil {
+					yield(api.Event{}, fault(err))
+				}
+				return
+			}
+			for i, b := range bodies {
+				if !yield(api.Event{Seq: int64(e.Seq), More: i < len(bodies)-1, Body: b}, nil) {
+					return
+				}
+			}
+			if e.Seq == last && !yield(synced, nil) {
+				return
+			}
+		}
+		if s.life.Err() != nil && errors.Is(context.Cause(ctx), kernel.ErrReleased) {
+			yield(api.Event{}, api.ErrClosed)
+		}
+	}
+}
+
+// start returns the cursor to read after and the newest event at this moment.
+func start(ctx context.Context, session *kernel.Session, opts api.WatchOptions) (after, last store.Seq, err error) {
+	if last, err = session.LastSeq(ctx); err != nil {
+		return 0, 0, err
+	}
+	if opts.Live {
+		return last, last, nil
+	}
+	floor, err := session.Floor(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if opts.AfterSeq == nil {
+		return floor, last, nil
+	}
+	after = cursor(*opts.AfterSeq)
+	if after < floor {
+		return 0, 0, &store.CursorExpiredError{After: after, Floor: floor}
+	}
+	if after > last {
+		return 0, 0, api.Invalid("/afterSeq", "is %d, beyond the newest event %d", after, last)
+	}
+	return after, last, nil
+}
