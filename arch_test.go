@@ -71,8 +71,14 @@ var lattice = []rule{
 		why: "the kernel knows no model, tool, host or cloud: everything it decides is decided by refs and objects",
 	},
 	{
+		packages: []string{"pkg/kernel/scene"},
+		may:      []string{"pkg/message", "pkg/kernel", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/store", "pkg/kernel/view"},
+		third:    jsonOnly, never: noWorld,
+		why: "the scenes play on any store, with turns that are scripts, also for people to watch",
+	},
+	{
 		packages: []string{"pkg/kernel/kerneltest"},
-		may:      []string{"pkg/message", "pkg/kernel", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/store", "pkg/kernel/store/storetest", "pkg/kernel/view", "pkg/memstore", "pkg/sqlitestore"},
+		may:      []string{"pkg/message", "pkg/kernel", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/scene", "pkg/kernel/store", "pkg/kernel/store/storetest", "pkg/kernel/view", "pkg/memstore", "pkg/sqlitestore"},
 		never:    []string{"github.com/aws"},
 		why:      "kernel tests play on the embedded stores, with turns that are scripts",
 	},
@@ -138,7 +144,7 @@ var lattice = []rule{
 	{
 		packages: []string{"cmd/..."},
 		may: []string{
-			"pkg/message", "pkg/api", "pkg/client", "pkg/httpapi", "pkg/kernel", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/store", "pkg/kernel/view",
+			"pkg/message", "pkg/api", "pkg/client", "pkg/httpapi", "pkg/kernel", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/scene", "pkg/kernel/store", "pkg/kernel/view",
 			"internal/boot/...", "cmd/...", "web",
 		},
 		why: "the command wires and prints; its plumbing reads a repository as it is",
