@@ -79,7 +79,11 @@ func (h *Handler) moveHead(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handler) deleteHead(w http.ResponseWriter, r *http.Request) error {
-	o := api.DeleteHeadOptions{SessionID: api.SessionID(r.PathValue("id")), Head: r.PathValue("head"), Actor: actor(r, nil)}
+	var body attribution
+	if err := h.readBody(w, r, &body); err != nil {
+		return err
+	}
+	o := api.DeleteHeadOptions{SessionID: api.SessionID(r.PathValue("id")), Head: r.PathValue("head"), Actor: actor(r, body.Actor)}
 	if _, err := ifMatch(r, &o.Expect); err != nil {
 		return err
 	}

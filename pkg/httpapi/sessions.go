@@ -110,7 +110,11 @@ func (h *Handler) patchSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handler) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	o := api.DeleteSessionOptions{SessionID: api.SessionID(r.PathValue("id")), Actor: actor(r, nil)}
+	var body attribution
+	if err := h.readBody(w, r, &body); err != nil {
+		return err
+	}
+	o := api.DeleteSessionOptions{SessionID: api.SessionID(r.PathValue("id")), Actor: actor(r, body.Actor)}
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -147,6 +151,11 @@ func (h *Handler) snapshot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writeTagged(w, r, `W/"`+strconv.FormatInt(s.Seq, 10)+`"`, "private, no-cache", s)
+}
+
+// attribution is the body of a route whose options are all in its path.
+type attribution struct {
+	Actor *object.Actor `json:"actor,omitzero"`
 }
 
 func replayed(w http.ResponseWriter) { w.Header().Set("Idempotent-Replayed", "true") }
