@@ -23,7 +23,7 @@ const (
 // Smaller bodies gain little and cost a call.
 const compressFrom = 1 << 10
 
-// maxBody bounds what a stored frame may grow to, so that a corrupt row cannot take all memory.
+// maxBody bounds what a stored frame may grow to, so that a corrupt row cannot take all memory. Larger bodies stay plain.
 const maxBody = 64 << 20
 
 // A codec packs bodies. It may be used from many goroutines.
@@ -52,7 +52,7 @@ func (c *codec) close() {
 
 // pack compresses a large body when that saves more than a tenth.
 func (c *codec) pack(body []byte) (how int64, packed []byte) {
-	if len(body) < compressFrom {
+	if len(body) < compressFrom || len(body) > maxBody {
 		return plain, body
 	}
 	z := c.enc.EncodeAll(body, make([]byte, 0, len(body)/2))

@@ -64,3 +64,20 @@ func UnpackEvent(row []byte) (store.EventBody, error) {
 	defer c.close()
 	return c.unpackEvent(row)
 }
+
+// Subscribe returns what is closed when the session's stream is known to have moved.
+func Subscribe(s store.Session) <-chan struct{} {
+	h := s.(*session)
+	h.store.hub.subscribe(h.key)
+	return h.store.hub.after(h.key, 0)
+}
+
+// Look does what a touch by another process makes the listener do.
+func (s *Store) Look() error {
+	l := &look{listener: s.listener}
+	defer l.close()
+	return l.read()
+}
+
+// Unwatchable makes the operating system refuse to notify. Call it before any watch.
+func (s *Store) Unwatchable() { s.listener.dir += "-missing" }

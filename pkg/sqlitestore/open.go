@@ -146,8 +146,8 @@ func resolve(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return "", fmt.Errorf("making the store's directory: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		return real, nil
+	if path, err := filepath.EvalSymlinks(abs); err == nil {
+		return path, nil
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {
@@ -166,6 +166,11 @@ PRAGMA temp_store=MEMORY;
 `
 
 func openWriter(ctx context.Context, path string, level Synchronous, fresh bool) (*conn, error) {
+	if fresh {
+		if err := touch(path); err != nil {
+			return nil, err
+		}
+	}
 	c, err := dial(ctx, path, "_busy_timeout=10000")
 	if err != nil {
 		return nil, err
@@ -188,6 +193,15 @@ func openWriter(ctx context.Context, path string, level Synchronous, fresh bool)
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), c.close())
 	}
 	return c, nil
+}
+
+// touch makes the empty file that only its owner may read; SQLite gives the files beside it the same mode.
+func touch(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("making the store: %w", err)
+	}
+	return f.Close()
 }
 
 // Path returns the absolute path of the file.

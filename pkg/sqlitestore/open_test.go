@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -73,8 +74,12 @@ func TestOpen_MakesMissingDirectories(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a b?c%20#", "d", "stepwell.db")
 	st := open(t, path, nil)
 	create(t, st, "s")
-	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the file is not where it was asked for: %v", err)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatalf("the file is not where it was asked for: %v", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("others may use the file: mode %v", mode)
 	}
 }
 
@@ -107,10 +112,10 @@ func TestOpen_ManyAtOnceOnANewFile(t *testing.T) {
 
 func TestOpen_LinksLeadToOneStore(t *testing.T) {
 	dir := t.TempDir()
-	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	must(t, os.Mkdir(real, 0o700))
-	must(t, os.Symlink(real, link))
-	a := open(t, filepath.Join(real, "s.db"), nil)
+	target, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	must(t, os.Mkdir(target, 0o700))
+	must(t, os.Symlink(target, link))
+	a := open(t, filepath.Join(target, "s.db"), nil)
 	b := open(t, filepath.Join(link, "s.db"), nil)
 	if a.Path() != b.Path() {
 		t.Fatalf("paths differ: %s and %s", a.Path(), b.Path())

@@ -89,18 +89,19 @@ func sweep(dir string) {
 	}
 }
 
-// isDead reports whether the Store id provably ended, and removes what it left.
+// isDead reports whether the Store id provably ended, and removes what it left. It tries the lock in shared mode, so that two who
+// ask at the same time do not take each other for the owner.
 func isDead(dir, id string) bool {
 	path := filepath.Join(dir, id+lockSuffix)
-	l := flock.New(path, flock.SetFlag(os.O_RDWR)) // does not make the file
-	ok, err := l.TryLock()
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // does not make the file
+	ok, err := l.TryRLock()
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
+	_ = l.Close() // releases what TryRLock took
 	if ok {
 		_ = os.Remove(path) // a file that stays is swept later
 	}
-	_ = l.Close() // releases what TryLock took
 	return ok
 }
 

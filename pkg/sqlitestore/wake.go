@@ -24,6 +24,7 @@ type listener struct {
 	hub     *hub
 	owner   *owner
 	log     *slog.Logger
+	dir     string        // watched for touches
 	safety  time.Duration // how often to look without a touch
 
 	mu      sync.Mutex
@@ -40,7 +41,7 @@ const (
 )
 
 func newListener(r *readers, h *hub, o *owner, log *slog.Logger) *listener {
-	return &listener{readers: r, hub: h, owner: o, log: log, safety: safetyPoll, stop: make(chan struct{}), done: make(chan struct{})}
+	return &listener{readers: r, hub: h, owner: o, log: log, dir: o.dir, safety: safetyPoll, stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // start makes sure that the listener runs. What is committed after it returns is heard.
@@ -54,7 +55,7 @@ func (l *listener) start() {
 	pace := l.safety
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
-		if err = w.Add(l.owner.dir); err != nil {
+		if err = w.Add(l.dir); err != nil {
 			_ = w.Close()
 			w = nil
 		}
@@ -96,11 +97,18 @@ func (l *listener) run(w *fsnotify.Watcher, pace time.Duration) {
 		select {
 		case <-l.stop:
 			return
-		case e := <-touched:
-			if e.Has(fsnotify.Write) && filepath.Base(e.Name) != own {
+		case e, ok := <-touched:
+			switch {
+			case !ok:
+				touched = nil
+				tick.Reset(pollAlone)
+			case e.Has(fsnotify.Write) && filepath.Base(e.Name) != own:
 				look.now()
 			}
-		case <-lost:
+		case _, ok := <-lost: // such as an overflow of the queue
+			if !ok {
+				lost = nil
+			}
 			look.now()
 		case <-tick.C:
 			look.ifChanged()
