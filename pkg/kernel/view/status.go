@@ -41,19 +41,15 @@ func ContextStatusOf(c Context, window int) ContextStatus {
 	return s
 }
 
-// measured returns the index of the newest usable response that says how long its context was, -1 when none does.
+// measured returns the index of the newest usable response that says how long its context was, -1 when none does. A checkpoint comes
+// first in a context, so that every response is newer.
 func measured(commits []Commit) (i, tokens int) {
 	for i, c := range slices.Backward(commits) {
-		switch b := c.Commit.Body.(type) {
-		case object.MessageBody:
-			if m, ok := b.Message.(message.Assistant); ok && usable(m) {
-				if n := contextTokens(m.Usage); n > 0 {
-					return i, n
-				}
+		b, _ := c.Commit.Body.(object.MessageBody)
+		if m, ok := b.Message.(message.Assistant); ok && usable(m) {
+			if n := contextTokens(m.Usage); n > 0 {
+				return i, n
 			}
-		case object.CheckpointBody:
-			return -1, 0
-		case object.SummaryBody, object.ConfigBody, object.NoteBody:
 		}
 	}
 	return -1, 0
