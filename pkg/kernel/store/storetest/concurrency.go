@@ -165,6 +165,7 @@ func concurrentWatch(f *fixture) {
 	for i, w := range watchers {
 		seen[i] = w.next(writers * rounds)
 		equal(f, "watched", f.events(f.a, 0), seen[i])
+		w.rest()
 	}
 }
 

@@ -22,6 +22,7 @@ func leaseTests() []test {
 		{"C33 the former holder cannot renew or release", leaseFormerHolder},
 		{"an expired lease that nobody took is renewed", leaseExpiredUntaken},
 		{"fences go up across release and expiry", leaseFencesGoUp},
+		{"a grant says whether the last holder went without releasing", leaseTakeoverSaid},
 		{"leases of different names and sessions are independent", leaseIndependent},
 		{"leases make no event", leaseSilent},
 		{"a bad name or a ttl below a millisecond is refused", leaseInvalid},
@@ -184,6 +185,25 @@ func leaseFencesGoUp(f *fixture) {
 			f.updated(s, store.UpdateOptions{Lease: &lease, Release: true}, store.Absent("refs/none"))
 		}
 	}
+}
+
+func leaseTakeoverSaid(f *fixture) {
+	grant := func(want bool, what string) store.Lease {
+		f.Helper()
+		acquired := f.acquired(f.b, leaseName, ttl)
+		equal(f, what, want, acquired.Takeover)
+		return acquired.Lease
+	}
+	lease := grant(false, "takeover of a new name")
+	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	lease = grant(false, "takeover after release")
+	f.expire(lease)
+	lease = grant(true, "takeover after expiry")
+	f.updated(f.a, store.UpdateOptions{Lease: &lease, Release: true}, store.Absent("refs/none"))
+	lease = grant(false, "takeover after release with an update")
+	f.expire(lease)
+	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	grant(false, "takeover after a late release")
 }
 
 func leaseIndependent(f *fixture) {

@@ -255,6 +255,7 @@ func sessionWatchAbort(f *fixture) {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	w := watch(f, f.storeA.WatchSessions(ctx))
 	w.next(1)
+	w.rest()
 	cancel(errors.New("enough"))
 	if err := w.ended(); err != nil {
 		f.Errorf("the watch ended with %v", err)
@@ -280,8 +281,8 @@ func sessionReopen(f *fixture) {
 	equal(f, "events", events, f.events(s, 1))
 	equal(f, "floor", store.Seq(1), got(s.Floor(f.ctx))(f))
 	if f.caps.AbandonsLeases {
-		if next := f.acquire(s, leaseName, ttl); next.Fence <= lease.Fence {
-			f.Errorf("the abandoned lease is granted anew with fence %d, want more than %d", next.Fence, lease.Fence)
+		if next := f.acquired(s, leaseName, ttl); next.Lease.Fence <= lease.Fence || !next.Takeover {
+			f.Errorf("the abandoned lease %v is granted anew as %v, want a takeover with a higher fence", lease, next)
 		}
 		return
 	}

@@ -58,6 +58,8 @@ func watchReplayAndLive(f *fixture) {
 		equal(f, "live", live, wb.next(3))
 		all = append(all, live...)
 	}
+	wa.rest()
+	wb.rest()
 	equal(f, "all", f.events(f.a, 0), all)
 }
 
@@ -76,6 +78,7 @@ func watchAbort(f *fixture) {
 	waiting := watch(f, f.a.WatchEvents(ctx, 0))
 	other := watch(f, f.b.WatchEvents(ctx, 0))
 	waiting.next(3)
+	waiting.rest()
 	other.next(1) // still has some to go
 	cancel()
 	for name, w := range map[string]*watcher[store.Event]{"waiting": waiting, "reading": other} {
@@ -88,6 +91,7 @@ func watchAbort(f *fixture) {
 	}
 	caused, cancelCause := context.WithCancelCause(f.ctx)
 	w := watch(f, f.b.WatchEvents(caused, 3))
+	w.rest()
 	cancelCause(errors.New("enough"))
 	if err := w.ended(); err != nil {
 		f.Errorf("a watch whose context has a cause ended with %v", err)
@@ -175,6 +179,7 @@ func watchTrimToCursor(f *fixture) {
 	f.numbered(f.a, 3)
 	w := watch(f, f.b.WatchEvents(f.ctx, 0))
 	w.next(3)
+	w.rest()
 	got(f.a.TrimEvents(f.ctx, 3))(f)
 	f.numbered(f.a, 1)
 	equal(f, "the event after the trim", span(4, 4), seqs(w.next(1)))
@@ -185,6 +190,8 @@ func watchDeleted(f *fixture) {
 	wa, wb := watch(f, f.a.WatchEvents(f.ctx, 0)), watch(f, f.b.WatchEvents(f.ctx, 0))
 	wa.next(1)
 	wb.next(1)
+	wa.rest()
+	wb.rest()
 	f.must(f.storeB.DeleteSession(f.ctx, "s"))
 	f.refused("the watch of the other handle", wa.ended(), store.ErrUnknownSession)
 	f.refused("the watch of the deleting handle", wb.ended(), store.ErrUnknownSession)

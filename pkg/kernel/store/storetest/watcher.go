@@ -68,6 +68,20 @@ func (w *watcher[T]) next(n int) []T {
 	return items
 }
 
+// rest gives the watch time to go to sleep, so that what follows has to wake it. What a test asserts does not depend on it: a
+// watch that is still awake must do the same.
+func (w *watcher[T]) rest() {
+	w.f.Helper()
+	select {
+	case v := <-w.items:
+		w.f.Errorf("the watch gave %v, which nobody wrote", v)
+	case err := <-w.end:
+		w.f.Errorf("the watch ended with %v by itself", err)
+		w.end <- err
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
 // ended returns what ended the watch. Items that were on their way are let go.
 func (w *watcher[T]) ended() error {
 	w.f.Helper()
