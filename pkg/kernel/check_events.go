@@ -19,8 +19,13 @@ func (c *checker) readEvents(ctx context.Context) (err error) {
 	if c.last, err = c.r.LastSeq(ctx); err != nil {
 		return err
 	}
+	size := store.DefaultPage
 	for at := c.floor; at < c.last; {
-		page, err := c.r.ReadEvents(ctx, at, store.DefaultPage)
+		page, err := c.r.ReadEvents(ctx, at, size)
+		if err != nil && size > 1 {
+			size = 1 // find the event that is damaged
+			continue
+		}
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrUnknownSession) {
 				return err

@@ -60,8 +60,8 @@ func Run(ctx context.Context, n int, st store.Store, clock Clock, say func(forma
 }
 
 const (
-	head = "main"
-	lane = "queue"
+	head = "stage"
+	lane = "said"
 	ttl  = kernel.DefaultTTL
 )
 

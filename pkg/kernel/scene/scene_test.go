@@ -16,7 +16,9 @@ import (
 // The four scenes hold on every embedded store, and again in a second session of it.
 func TestScenes(t *testing.T) {
 	for name, open := range map[string]func(*testing.T, *storetest.Clock) store.Store{
-		"mem": func(_ *testing.T, clock *storetest.Clock) store.Store { return memstore.New(&memstore.Options{Now: clock.Now}) },
+		"mem": func(_ *testing.T, clock *storetest.Clock) store.Store {
+			return memstore.New(&memstore.Options{Now: clock.Now})
+		},
 		"sqlite": func(t *testing.T, clock *storetest.Clock) store.Store {
 			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "scenes.db"),
 				&sqlitestore.Options{Now: clock.Now, Synchronous: sqlitestore.Normal})
