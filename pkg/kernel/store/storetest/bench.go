@@ -59,7 +59,7 @@ func benchChain(b *testing.B, f *fixture, n int) {
 	objs := f.commits(n)
 	f.put(f.a, objs...)
 	for b.Loop() {
-		if chain := got(f.b.Chain(f.ctx, objs[n-1].OID, object.OID{}, n))(f); len(chain) != n {
+		if chain := got(f.b.Chain(f.Context(), objs[n-1].OID, object.OID{}, n))(f); len(chain) != n {
 			b.Fatalf("the chain has %d of %d", len(chain), n)
 		}
 	}
@@ -106,7 +106,7 @@ func benchAppend(b *testing.B, f *fixture) {
 		bodies[i] = store.DeltaEvent{RunID: "run_1", Attempt: 1, Part: store.TextPart, Delta: "a few words "}
 	}
 	for b.Loop() {
-		got(f.a.AppendEvents(f.ctx, bodies, &lease))(f)
+		got(f.a.AppendEvents(f.Context(), bodies, &lease))(f)
 	}
 }
 
@@ -114,7 +114,7 @@ func benchAppend(b *testing.B, f *fixture) {
 func benchReadPage(b *testing.B, f *fixture) {
 	f.numbered(f.a, store.DefaultPage)
 	for b.Loop() {
-		if page := got(f.b.ReadEvents(f.ctx, 0, 0))(f); len(page) != store.DefaultPage {
+		if page := got(f.b.ReadEvents(f.Context(), 0, 0))(f); len(page) != store.DefaultPage {
 			b.Fatalf("the page has %d events", len(page))
 		}
 	}
@@ -124,6 +124,6 @@ func benchReadPage(b *testing.B, f *fixture) {
 func benchLease(b *testing.B, f *fixture) {
 	for b.Loop() {
 		lease := f.acquire(f.a, leaseName, ttl)
-		got(f.a.ReleaseLease(f.ctx, lease))(f)
+		got(f.a.ReleaseLease(f.Context(), lease))(f)
 	}
 }

@@ -48,7 +48,7 @@ func (f *fixture) chainOf(objs []object.Encoded) {
 		{"to the start", want[10].OID, want[10].OID, n, nil},
 	} {
 		f.both(func(handle string, s store.Session) {
-			chain := got(s.Chain(f.ctx, tc.from, tc.stop, tc.limit))(f)
+			chain := got(s.Chain(f.Context(), tc.from, tc.stop, tc.limit))(f)
 			equal(f, fmt.Sprintf("%s, by %s", tc.name, handle), tc.want, chain)
 		})
 	}
@@ -66,7 +66,7 @@ func chainNone(f *fixture) {
 		{"zero start", object.OID{}, 10},
 		{"unknown start", id("none"), 10},
 	} {
-		if chain := got(f.a.Chain(f.ctx, tc.from, object.OID{}, tc.limit))(f); len(chain) != 0 {
+		if chain := got(f.a.Chain(f.Context(), tc.from, object.OID{}, tc.limit))(f); len(chain) != 0 {
 			f.Errorf("%s: got %v", tc.name, chain)
 		}
 	}
@@ -76,7 +76,7 @@ func chainMissing(f *fixture) {
 	objs := f.commits(6)
 	f.put(f.a, slices.Concat(objs[:2], objs[3:])...)
 	f.both(func(name string, s store.Session) {
-		chain := got(s.Chain(f.ctx, objs[5].OID, object.OID{}, 10))(f)
+		chain := got(s.Chain(f.Context(), objs[5].OID, object.OID{}, 10))(f)
 		want := []store.Entry{
 			{OID: objs[5].OID, Object: objs[5].Object},
 			{OID: objs[4].OID, Object: objs[4].Object},
@@ -90,7 +90,7 @@ func chainOfOne(f *fixture) {
 	for _, o := range samples() {
 		e := f.encode(o)
 		f.put(f.a, e)
-		chain := got(f.b.Chain(f.ctx, e.OID, object.OID{}, 10))(f)
+		chain := got(f.b.Chain(f.Context(), e.OID, object.OID{}, 10))(f)
 		equal(f, object.Kind(o), []store.Entry{{OID: e.OID, Object: o}}, chain)
 	}
 }
@@ -99,7 +99,7 @@ func chainGrown(f *fixture) {
 	objs := f.commits(20)
 	for i, e := range objs {
 		f.put(f.a, e)
-		chain := got(f.b.Chain(f.ctx, e.OID, object.OID{}, 100))(f)
+		chain := got(f.b.Chain(f.Context(), e.OID, object.OID{}, 100))(f)
 		if len(chain) != i+1 || chain[0].OID != e.OID {
 			f.Fatalf("after %d commits the chain has %d", i+1, len(chain))
 		}

@@ -21,29 +21,29 @@ func (f *fixture) refusesWork(what string, s store.Session, lease store.Lease) {
 	f.Helper()
 	e := f.blob("closed")
 	for name, call := range map[string]func() error{
-		"Info":          func() error { _, err := s.Info(f.ctx); return err },
-		"GetObject":     func() error { _, _, err := s.GetObject(f.ctx, e.OID); return err },
-		"GetObjects":    func() error { _, err := s.GetObjects(f.ctx, []object.OID{e.OID}); return err },
-		"Chain":         func() error { _, err := s.Chain(f.ctx, e.OID, object.OID{}, 5); return err },
-		"ListObjects":   func() error { _, err := s.ListObjects(f.ctx); return err },
-		"PutObjects":    func() error { return s.PutObjects(f.ctx, []object.Encoded{e}) },
-		"DeleteObjects": func() error { _, err := s.DeleteObjects(f.ctx, []object.OID{e.OID}, never); return err },
-		"ReadRefs":      func() error { _, err := s.ReadRefs(f.ctx, "refs/x"); return err },
-		"ListRefs":      func() error { _, err := s.ListRefs(f.ctx, ""); return err },
+		"Info":          func() error { _, err := s.Info(f.Context()); return err },
+		"GetObject":     func() error { _, _, err := s.GetObject(f.Context(), e.OID); return err },
+		"GetObjects":    func() error { _, err := s.GetObjects(f.Context(), []object.OID{e.OID}); return err },
+		"Chain":         func() error { _, err := s.Chain(f.Context(), e.OID, object.OID{}, 5); return err },
+		"ListObjects":   func() error { _, err := s.ListObjects(f.Context()); return err },
+		"PutObjects":    func() error { return s.PutObjects(f.Context(), []object.Encoded{e}) },
+		"DeleteObjects": func() error { _, err := s.DeleteObjects(f.Context(), []object.OID{e.OID}, never); return err },
+		"ReadRefs":      func() error { _, err := s.ReadRefs(f.Context(), "refs/x"); return err },
+		"ListRefs":      func() error { _, err := s.ListRefs(f.Context(), ""); return err },
 		"UpdateRefs": func() error {
-			_, err := s.UpdateRefs(f.ctx, []store.Update{{Name: "refs/x", To: e.OID}}, store.UpdateOptions{Reason: "r"})
+			_, err := s.UpdateRefs(f.Context(), []store.Update{{Name: "refs/x", To: e.OID}}, store.UpdateOptions{Reason: "r"})
 			return err
 		},
-		"ReadLease":    func() error { _, _, err := s.ReadLease(f.ctx, leaseName); return err },
-		"AcquireLease": func() error { _, err := s.AcquireLease(f.ctx, "refs/heads/free", ttl); return err },
-		"RenewLease":   func() error { _, _, err := s.RenewLease(f.ctx, lease, ttl); return err },
-		"ReleaseLease": func() error { _, err := s.ReleaseLease(f.ctx, lease); return err },
-		"ReadEvents":   func() error { _, err := s.ReadEvents(f.ctx, 0, 0); return err },
-		"LastSeq":      func() error { _, err := s.LastSeq(f.ctx); return err },
-		"Floor":        func() error { _, err := s.Floor(f.ctx); return err },
-		"WatchEvents":  func() error { return watch(f, s.WatchEvents(f.ctx, 0)).ended() },
-		"AppendEvents": func() error { _, err := s.AppendEvents(f.ctx, []store.EventBody{notice("n")}, nil); return err },
-		"TrimEvents":   func() error { _, err := s.TrimEvents(f.ctx, 1); return err },
+		"ReadLease":    func() error { _, _, err := s.ReadLease(f.Context(), leaseName); return err },
+		"AcquireLease": func() error { _, err := s.AcquireLease(f.Context(), "refs/heads/free", ttl); return err },
+		"RenewLease":   func() error { _, _, err := s.RenewLease(f.Context(), lease, ttl); return err },
+		"ReleaseLease": func() error { _, err := s.ReleaseLease(f.Context(), lease); return err },
+		"ReadEvents":   func() error { _, err := s.ReadEvents(f.Context(), 0, 0); return err },
+		"LastSeq":      func() error { _, err := s.LastSeq(f.Context()); return err },
+		"Floor":        func() error { _, err := s.Floor(f.Context()); return err },
+		"WatchEvents":  func() error { return watch(f, s.WatchEvents(f.Context(), 0)).ended() },
+		"AppendEvents": func() error { _, err := s.AppendEvents(f.Context(), []store.EventBody{notice("n")}, nil); return err },
+		"TrimEvents":   func() error { _, err := s.TrimEvents(f.Context(), 1); return err },
 	} {
 		f.refused(fmt.Sprintf("%s: %s", what, name), call(), store.ErrClosed)
 	}
@@ -64,8 +64,8 @@ func closedSession(f *fixture) {
 
 func closedSessionWatches(f *fixture) {
 	f.numbered(f.a, 2)
-	pending, unstarted := watch(f, f.a.WatchEvents(f.ctx, 0)), f.a.WatchEvents(f.ctx, 0)
-	other := watch(f, f.b.WatchEvents(f.ctx, 0))
+	pending, unstarted := watch(f, f.a.WatchEvents(f.Context(), 0)), f.a.WatchEvents(f.Context(), 0)
+	other := watch(f, f.b.WatchEvents(f.Context(), 0))
 	pending.next(2)
 	other.next(2)
 	pending.rest()
@@ -83,14 +83,14 @@ func closedStore(f *fixture) {
 	}
 	f.unchanged("work on a closed store", func() {
 		f.refusesWork("a session of a closed store", f.a, lease)
-		_, err := f.storeA.CreateSession(f.ctx, store.CreateOptions{ID: "x"})
+		_, err := f.storeA.CreateSession(f.Context(), store.CreateOptions{ID: "x"})
 		f.refused("CreateSession", err, store.ErrClosed)
-		_, err = f.storeA.OpenSession(f.ctx, "s")
+		_, err = f.storeA.OpenSession(f.Context(), "s")
 		f.refused("OpenSession", err, store.ErrClosed)
-		_, err = f.storeA.ListSessions(f.ctx, "", 0)
+		_, err = f.storeA.ListSessions(f.Context(), "", 0)
 		f.refused("ListSessions", err, store.ErrClosed)
-		f.refused("DeleteSession", f.storeA.DeleteSession(f.ctx, "s"), store.ErrClosed)
-		f.refused("WatchSessions", watch(f, f.storeA.WatchSessions(f.ctx)).ended(), store.ErrClosed)
+		f.refused("DeleteSession", f.storeA.DeleteSession(f.Context(), "s"), store.ErrClosed)
+		f.refused("WatchSessions", watch(f, f.storeA.WatchSessions(f.Context())).ended(), store.ErrClosed)
 	})
 	f.must(f.a.Close())
 	equal(f, "sessions through the other store", []store.SessionID{"s"}, f.ids(f.storeB))
@@ -98,9 +98,9 @@ func closedStore(f *fixture) {
 
 func closedStoreWatches(f *fixture) {
 	f.numbered(f.a, 1)
-	events, sessions := watch(f, f.a.WatchEvents(f.ctx, 0)), watch(f, f.storeA.WatchSessions(f.ctx))
-	unstarted := f.storeA.WatchSessions(f.ctx)
-	other := watch(f, f.storeB.WatchSessions(f.ctx))
+	events, sessions := watch(f, f.a.WatchEvents(f.Context(), 0)), watch(f, f.storeA.WatchSessions(f.Context()))
+	unstarted := f.storeA.WatchSessions(f.Context())
+	other := watch(f, f.storeB.WatchSessions(f.Context()))
 	events.next(1)
 	sessions.next(1)
 	other.next(1)

@@ -48,7 +48,7 @@ func (f *fixture) race(run func(i int, s store.Session)) {
 // tryUpdate is update for goroutines, which must not end the test.
 func (f *fixture) tryUpdate(s store.Session, opts store.UpdateOptions, updates ...store.Update) store.UpdateOutcome {
 	opts.Reason = "race"
-	out, err := s.UpdateRefs(f.ctx, updates, opts)
+	out, err := s.UpdateRefs(f.Context(), updates, opts)
 	if err != nil {
 		f.Errorf("updating refs: %v", err)
 	}
@@ -91,7 +91,7 @@ func concurrentMoves(f *fixture) {
 	const name = "refs/contended"
 	f.race(func(i int, s store.Session) {
 		for won := 0; won < rounds; {
-			oids, err := s.ReadRefs(f.ctx, name)
+			oids, err := s.ReadRefs(f.Context(), name)
 			if err != nil {
 				f.Errorf("reading: %v", err)
 				return
@@ -125,11 +125,11 @@ func concurrentReads(f *fixture) {
 	f.race(func(i int, s store.Session) {
 		for r := range rounds {
 			if i > 1 { // the readers
-				oids, err := s.ReadRefs(f.ctx, names...)
+				oids, err := s.ReadRefs(f.Context(), names...)
 				if err != nil || len(slices.Compact(oids)) != 1 {
 					f.Errorf("ReadRefs gave %v, %v", oids, err)
 				}
-				list, err := s.ListRefs(f.ctx, "refs/")
+				list, err := s.ListRefs(f.Context(), "refs/")
 				torn := func(l store.Ref) bool { return l.OID != list[0].OID }
 				if err != nil || len(list) != 0 && (len(list) != len(names) || slices.ContainsFunc(list, torn)) {
 					f.Errorf("ListRefs gave %v, %v", list, err)
@@ -137,7 +137,7 @@ func concurrentReads(f *fixture) {
 				continue
 			}
 			for moved := false; !moved && !f.Failed(); {
-				oids, err := s.ReadRefs(f.ctx, names[0])
+				oids, err := s.ReadRefs(f.Context(), names[0])
 				if err != nil {
 					f.Errorf("reading: %v", err)
 					return
@@ -153,11 +153,11 @@ func concurrentReads(f *fixture) {
 }
 
 func concurrentWatch(f *fixture) {
-	watchers := []*watcher[store.Event]{watch(f, f.a.WatchEvents(f.ctx, 0)), watch(f, f.b.WatchEvents(f.ctx, 0))}
+	watchers := []*watcher[store.Event]{watch(f, f.a.WatchEvents(f.Context(), 0)), watch(f, f.b.WatchEvents(f.Context(), 0))}
 	seen := make([][]store.Event, len(watchers))
 	f.race(func(i int, s store.Session) {
 		for r := range rounds {
-			if _, err := s.AppendEvents(f.ctx, []store.EventBody{notice(fmt.Sprintf("%d/%d", i, r))}, nil); err != nil {
+			if _, err := s.AppendEvents(f.Context(), []store.EventBody{notice(fmt.Sprintf("%d/%d", i, r))}, nil); err != nil {
 				f.Errorf("appending: %v", err)
 			}
 		}
@@ -174,7 +174,7 @@ func concurrentAcquire(f *fixture) {
 		name := ref.Name(fmt.Sprintf("refs/heads/%d", r))
 		outcomes := make([]store.AcquireOutcome, writers)
 		f.race(func(i int, s store.Session) {
-			out, err := s.AcquireLease(f.ctx, name, ttl)
+			out, err := s.AcquireLease(f.Context(), name, ttl)
 			if err != nil {
 				f.Errorf("acquiring: %v", err)
 			}
@@ -201,7 +201,7 @@ func concurrentAcquire(f *fixture) {
 func concurrentCreate(f *fixture) {
 	outcomes := make([]store.CreateOutcome, writers)
 	f.race(func(i int, _ store.Session) {
-		out, err := []store.Store{f.storeA, f.storeB}[i%2].CreateSession(f.ctx, store.CreateOptions{
+		out, err := []store.Store{f.storeA, f.storeB}[i%2].CreateSession(f.Context(), store.CreateOptions{
 			ID: "contended", Reason: "r", Refs: []store.Update{{Name: "refs/creator", To: id(fmt.Sprint(i))}},
 		})
 		if err != nil {
@@ -223,10 +223,10 @@ func concurrentCreate(f *fixture) {
 func concurrentPuts(f *fixture) {
 	objs := f.commits(rounds)
 	f.race(func(_ int, s store.Session) {
-		if err := s.PutObjects(f.ctx, objs); err != nil {
+		if err := s.PutObjects(f.Context(), objs); err != nil {
 			f.Errorf("putting: %v", err)
 		}
 	})
-	equal(f, "stored", rounds, len(got(f.a.ListObjects(f.ctx))(f)))
-	equal(f, "chain", rounds, len(got(f.b.Chain(f.ctx, objs[rounds-1].OID, object.OID{}, 100))(f)))
+	equal(f, "stored", rounds, len(got(f.a.ListObjects(f.Context()))(f)))
+	equal(f, "chain", rounds, len(got(f.b.Chain(f.Context(), objs[rounds-1].OID, object.OID{}, 100))(f)))
 }

@@ -34,9 +34,9 @@ func corruptEventRefused(f *fixture) {
 		"invalid UTF-8":                 store.NoticeEvent{Level: store.Info, Message: "\xff"},
 	} {
 		batch := []store.EventBody{notice("before"), bad, notice("behind")}
-		_, err := f.a.AppendEvents(f.ctx, batch, nil)
+		_, err := f.a.AppendEvents(f.Context(), batch, nil)
 		f.refused(name+", appended", err, store.ErrInvalid)
-		_, err = f.a.UpdateRefs(f.ctx, []store.Update{{Name: "refs/x", To: obj.OID}}, store.UpdateOptions{
+		_, err = f.a.UpdateRefs(f.Context(), []store.Update{{Name: "refs/x", To: obj.OID}}, store.UpdateOptions{
 			Reason: "test", Events: batch, Objects: []object.Encoded{obj},
 		})
 		f.refused(name+", with an update", err, store.ErrInvalid)
@@ -52,14 +52,14 @@ func (f *fixture) corrupted(what string, oid object.OID, body string) {
 	f.Helper()
 	f.caps.CorruptObject(f, f.backend, "s", oid, []byte(body))
 	s := f.openSession(f.openStore(), "s")
-	o, ok, err := s.GetObject(f.ctx, oid)
+	o, ok, err := s.GetObject(f.Context(), oid)
 	f.refused(what+", GetObject", err, object.ErrCorrupt)
 	if ok || o != nil {
 		f.Errorf("%s: GetObject gave %v, %v with its error", what, o, ok)
 	}
-	_, err = s.GetObjects(f.ctx, []object.OID{id("none"), oid})
+	_, err = s.GetObjects(f.Context(), []object.OID{id("none"), oid})
 	f.refused(what+", GetObjects", err, object.ErrCorrupt)
-	_, err = s.Chain(f.ctx, oid, object.OID{}, 10)
+	_, err = s.Chain(f.Context(), oid, object.OID{}, 10)
 	f.refused(what+", Chain", err, object.ErrCorrupt)
 }
 
@@ -101,7 +101,7 @@ func corruptLoop(f *fixture) {
 	loop := f.encode(object.Commit{Parent: oid, Body: object.SummaryBody{Text: "s"}})
 	f.caps.CorruptObject(f, f.backend, "s", oid, loop.Body)
 	const limit = 50
-	chain, err := f.openSession(f.openStore(), "s").Chain(f.ctx, oid, object.OID{}, limit)
+	chain, err := f.openSession(f.openStore(), "s").Chain(f.Context(), oid, object.OID{}, limit)
 	if err == nil && len(chain) <= limit {
 		return
 	}
@@ -123,12 +123,12 @@ func corruptEvent(f *fixture) {
 		f.append(s, notice("good"), notice("bad"), notice("good"))
 		f.caps.CorruptEvent(f, f.backend, sid, 2, []byte(payload))
 		fresh := f.openSession(f.openStore(), sid)
-		if page, err := fresh.ReadEvents(f.ctx, 0, 0); err == nil {
+		if page, err := fresh.ReadEvents(f.Context(), 0, 0); err == nil {
 			f.Errorf("%s: read as %v", payload, page)
 		}
 		seen := 0
 		var err error
-		for _, err = range fresh.WatchEvents(f.ctx, 0) {
+		for _, err = range fresh.WatchEvents(f.Context(), 0) {
 			if err != nil || seen == 2 {
 				break
 			}
@@ -137,7 +137,7 @@ func corruptEvent(f *fixture) {
 		if err == nil || seen > 1 {
 			f.Errorf("%s: a watch gave %d events and error %v", payload, seen, err)
 		}
-		if page := got(fresh.ReadEvents(f.ctx, 2, 0))(f); len(page) != 1 {
+		if page := got(fresh.ReadEvents(f.Context(), 2, 0))(f); len(page) != 1 {
 			f.Errorf("%s: the event behind it gave %v", payload, page)
 		}
 	}

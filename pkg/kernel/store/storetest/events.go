@@ -48,7 +48,7 @@ func (f *fixture) expired(what string, err error, after, floor store.Seq) {
 
 func eventsContiguous(f *fixture) {
 	equal(f, "last of an empty stream", store.Seq(0), f.last(f.a))
-	if page := got(f.a.ReadEvents(f.ctx, 0, 0))(f); len(page) != 0 {
+	if page := got(f.a.ReadEvents(f.Context(), 0, 0))(f); len(page) != 0 {
 		f.Errorf("an empty stream has %v", page)
 	}
 	equal(f, "one", store.Seq(1), f.append(f.a, notice("1")))
@@ -78,7 +78,7 @@ func eventsPages(f *fixture) {
 		{store.Seq(n) + 100, 0, 0},
 	} {
 		f.both(func(name string, s store.Session) {
-			page := got(s.ReadEvents(f.ctx, tc.after, tc.limit))(f)
+			page := got(s.ReadEvents(f.Context(), tc.after, tc.limit))(f)
 			if len(page) != tc.want {
 				f.Errorf("%s: after %d, limit %d: got %d events, want %d", name, tc.after, tc.limit, len(page), tc.want)
 			}
@@ -88,7 +88,7 @@ func eventsPages(f *fixture) {
 			}
 		})
 	}
-	_, err := f.a.ReadEvents(f.ctx, -1, 0)
+	_, err := f.a.ReadEvents(f.Context(), -1, 0)
 	f.expired("a cursor before everything", err, -1, 0)
 }
 
@@ -117,12 +117,12 @@ func eventsReadBack(f *fixture) {
 
 func eventsTrim(f *fixture) {
 	f.numbered(f.a, 10)
-	equal(f, "floor", store.Seq(0), got(f.a.Floor(f.ctx))(f))
-	equal(f, "trim", store.Seq(4), got(f.a.TrimEvents(f.ctx, 4))(f))
+	equal(f, "floor", store.Seq(0), got(f.a.Floor(f.Context()))(f))
+	equal(f, "trim", store.Seq(4), got(f.a.TrimEvents(f.Context(), 4))(f))
 	f.both(func(name string, s store.Session) {
-		equal(f, name+": floor", store.Seq(4), got(s.Floor(f.ctx))(f))
+		equal(f, name+": floor", store.Seq(4), got(s.Floor(f.Context()))(f))
 		equal(f, name+": last", store.Seq(10), f.last(s))
-		page, err := s.ReadEvents(f.ctx, 3, 0)
+		page, err := s.ReadEvents(f.Context(), 3, 0)
 		f.expired(name+": below the floor", err, 3, 4)
 		if len(page) != 0 {
 			f.Errorf("%s: an expired cursor gave %d events", name, len(page))
@@ -132,23 +132,23 @@ func eventsTrim(f *fixture) {
 }
 
 func eventsTrimBeyond(f *fixture) {
-	equal(f, "trim of an empty stream", store.Seq(0), got(f.a.TrimEvents(f.ctx, 5))(f))
+	equal(f, "trim of an empty stream", store.Seq(0), got(f.a.TrimEvents(f.Context(), 5))(f))
 	f.numbered(f.a, 3)
-	equal(f, "trim", store.Seq(3), got(f.a.TrimEvents(f.ctx, 1000))(f))
+	equal(f, "trim", store.Seq(3), got(f.a.TrimEvents(f.Context(), 1000))(f))
 	equal(f, "last", store.Seq(3), f.last(f.b))
-	if page := got(f.b.ReadEvents(f.ctx, 3, 0))(f); len(page) != 0 {
+	if page := got(f.b.ReadEvents(f.Context(), 3, 0))(f); len(page) != 0 {
 		f.Errorf("after a full trim there are %v", page)
 	}
 	equal(f, "next", store.Seq(4), f.append(f.b, notice("4")))
 	equal(f, "events from the floor", []store.EventBody{notice("4")}, f.bodies(f.a, 3))
-	equal(f, "listed", store.Seq(4), got(f.storeA.ListSessions(f.ctx, "", 0))(f)[0].LastSeq)
+	equal(f, "listed", store.Seq(4), got(f.storeA.ListSessions(f.Context(), "", 0))(f)[0].LastSeq)
 }
 
 func eventsFloorNeverDown(f *fixture) {
 	f.numbered(f.a, 10)
 	for _, tc := range []struct{ before, want store.Seq }{{6, 6}, {2, 6}, {0, 6}, {-3, 6}, {6, 6}, {7, 7}} {
-		equal(f, fmt.Sprintf("trim %d", tc.before), tc.want, got(f.b.TrimEvents(f.ctx, tc.before))(f))
-		equal(f, "floor", tc.want, got(f.a.Floor(f.ctx))(f))
+		equal(f, fmt.Sprintf("trim %d", tc.before), tc.want, got(f.b.TrimEvents(f.Context(), tc.before))(f))
+		equal(f, "floor", tc.want, got(f.a.Floor(f.Context()))(f))
 	}
 	equal(f, "left", 3, len(f.events(f.a, 7)))
 }
@@ -156,9 +156,9 @@ func eventsFloorNeverDown(f *fixture) {
 func eventsBoundary(f *fixture) {
 	const c = store.Seq(5)
 	f.numbered(f.a, 10)
-	got(f.a.TrimEvents(f.ctx, c))(f)
+	got(f.a.TrimEvents(f.Context(), c))(f)
 	f.both(func(name string, s store.Session) {
-		_, err := s.ReadEvents(f.ctx, c-1, 0)
+		_, err := s.ReadEvents(f.Context(), c-1, 0)
 		f.expired(name, err, c-1, c)
 		for _, after := range []store.Seq{c, c + 1} {
 			equal(f, fmt.Sprintf("%s: events after %d", name, after), int(10-after), len(f.events(s, after)))
@@ -177,7 +177,7 @@ func eventsInvalid(f *fixture) {
 		"an unknown level":     {notice("n"), store.NoticeEvent{Level: "loud"}},
 		"progress without run": {notice("n"), store.ProgressEvent{CallID: "c"}},
 	} {
-		out, err := f.a.AppendEvents(f.ctx, bodies, nil)
+		out, err := f.a.AppendEvents(f.Context(), bodies, nil)
 		f.refused(name, err, store.ErrInvalid)
 		if out != nil {
 			f.Errorf("%s: got outcome %#v beside the error", name, out)
@@ -191,7 +191,7 @@ func eventsPerSession(f *fixture) {
 	other := f.create(f.storeA, store.CreateOptions{ID: "other"})
 	f.numbered(f.a, 3)
 	equal(f, "first of the other", store.Seq(1), f.append(other, notice("1")))
-	got(f.a.TrimEvents(f.ctx, 3))(f)
-	equal(f, "floor of the other", store.Seq(0), got(other.Floor(f.ctx))(f))
+	got(f.a.TrimEvents(f.Context(), 3))(f)
+	equal(f, "floor of the other", store.Seq(0), got(other.Floor(f.Context()))(f))
 	equal(f, "events of the other", 1, len(f.events(other, 0)))
 }

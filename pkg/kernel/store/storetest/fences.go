@@ -31,7 +31,7 @@ func (f *fixture) fenced(what string, s store.Session, l store.Lease) {
 		equal(f, what+": update", store.UpdateOutcome(store.Fenced{}), out)
 		out = f.update(s, store.UpdateOptions{Lease: &l}, store.Absent("refs/fenced"))
 		equal(f, what+": assertion", store.UpdateOutcome(store.Fenced{}), out)
-		appended := got(s.AppendEvents(f.ctx, []store.EventBody{notice("fenced")}, &l))(f)
+		appended := got(s.AppendEvents(f.Context(), []store.EventBody{notice("fenced")}, &l))(f)
 		equal(f, what+": append", store.AppendOutcome(store.Fenced{}), appended)
 	})
 }
@@ -42,7 +42,7 @@ func (f *fixture) publishes(what string, s store.Session, l store.Lease) {
 	last := f.last(s)
 	seq := f.updated(s, store.UpdateOptions{Lease: &l}, store.Update{Name: "refs/published", To: id("1")})
 	equal(f, what+": update", last+1, seq)
-	out := got(s.AppendEvents(f.ctx, []store.EventBody{notice("published")}, &l))(f)
+	out := got(s.AppendEvents(f.Context(), []store.EventBody{notice("published")}, &l))(f)
 	equal(f, what+": append", store.AppendOutcome(store.Appended{Seq: last + 2}), out)
 	f.set(s, "refs/published", id("1"), object.OID{})
 }
@@ -70,7 +70,7 @@ func fenceTakenOver(f *fixture) {
 
 func fenceReleased(f *fixture) {
 	lease := f.acquire(f.a, leaseName, ttl)
-	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	got(f.a.ReleaseLease(f.Context(), lease))(f)
 	f.fenced("after release", f.a, lease)
 	f.fenced("without an owner, after release", f.a, store.Lease{Name: leaseName, Fence: lease.Fence})
 	next := f.acquire(f.b, leaseName, ttl)
@@ -123,7 +123,7 @@ func fenceRelease(f *fixture) {
 		if next.Fence <= lease.Fence {
 			f.Errorf("the fence %d came after %d", next.Fence, lease.Fence)
 		}
-		got(f.b.ReleaseLease(f.ctx, next))(f)
+		got(f.b.ReleaseLease(f.Context(), next))(f)
 	}
 }
 

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
@@ -18,7 +17,6 @@ import (
 // their own on the same data.
 type fixture struct {
 	testing.TB
-	ctx     context.Context
 	suite   *suite
 	caps    Capabilities
 	clock   *Clock
@@ -31,7 +29,7 @@ type fixture struct {
 func (s *suite) start(t testing.TB) *fixture {
 	t.Helper()
 	clock := NewClock()
-	f := &fixture{TB: t, ctx: t.Context(), suite: s, caps: s.caps, clock: clock, backend: s.open(t, clock)}
+	f := &fixture{TB: t, suite: s, caps: s.caps, clock: clock, backend: s.open(t, clock)}
 	f.storeA, f.storeB = f.openStore(), f.openStore()
 	f.a = f.create(f.storeA, store.CreateOptions{ID: "s"})
 	f.b = f.openSession(f.storeB, "s")
@@ -98,7 +96,7 @@ func (f *fixture) refused(what string, err, target error) {
 
 func (f *fixture) create(s store.Store, opts store.CreateOptions) store.Session {
 	f.Helper()
-	out := got(s.CreateSession(f.ctx, opts))(f)
+	out := got(s.CreateSession(f.Context(), opts))(f)
 	created, ok := out.(store.SessionCreated)
 	if !ok {
 		f.Fatalf("creating session %q: got %T, want SessionCreated", opts.ID, out)
@@ -108,18 +106,18 @@ func (f *fixture) create(s store.Store, opts store.CreateOptions) store.Session 
 
 func (f *fixture) openSession(s store.Store, id store.SessionID) store.Session {
 	f.Helper()
-	return got(s.OpenSession(f.ctx, id))(f)
+	return got(s.OpenSession(f.Context(), id))(f)
 }
 
 func (f *fixture) put(s store.Session, objs ...object.Encoded) {
 	f.Helper()
-	f.must(s.PutObjects(f.ctx, objs))
+	f.must(s.PutObjects(f.Context(), objs))
 }
 
 // has reports whether the object is stored.
 func (f *fixture) has(s store.Session, oid object.OID) bool {
 	f.Helper()
-	o, ok, err := s.GetObject(f.ctx, oid)
+	o, ok, err := s.GetObject(f.Context(), oid)
 	f.must(err)
 	if ok != (o != nil) {
 		f.Errorf("getting %s: ok is %v with object %v", oid.Short(), ok, o)
@@ -133,7 +131,7 @@ func (f *fixture) update(s store.Session, opts store.UpdateOptions, updates ...s
 	if opts.Reason == "" {
 		opts.Reason = "test"
 	}
-	return got(s.UpdateRefs(f.ctx, updates, opts))(f)
+	return got(s.UpdateRefs(f.Context(), updates, opts))(f)
 }
 
 // updated is update where nothing stands against it.
@@ -155,7 +153,7 @@ func (f *fixture) set(s store.Session, name ref.Name, from, to object.OID) store
 
 func (f *fixture) read(s store.Session, name ref.Name) object.OID {
 	f.Helper()
-	oids := got(s.ReadRefs(f.ctx, name))(f)
+	oids := got(s.ReadRefs(f.Context(), name))(f)
 	if len(oids) != 1 {
 		f.Fatalf("reading one ref gave %d oids", len(oids))
 	}
@@ -164,7 +162,7 @@ func (f *fixture) read(s store.Session, name ref.Name) object.OID {
 
 func (f *fixture) append(s store.Session, bodies ...store.EventBody) store.Seq {
 	f.Helper()
-	out := got(s.AppendEvents(f.ctx, bodies, nil))(f)
+	out := got(s.AppendEvents(f.Context(), bodies, nil))(f)
 	done, ok := out.(store.Appended)
 	if !ok {
 		f.Fatalf("appending events: got %#v, want Appended", out)
@@ -174,7 +172,7 @@ func (f *fixture) append(s store.Session, bodies ...store.EventBody) store.Seq {
 
 func (f *fixture) last(s store.Session) store.Seq {
 	f.Helper()
-	return got(s.LastSeq(f.ctx))(f)
+	return got(s.LastSeq(f.Context()))(f)
 }
 
 // events reads the whole stream after a cursor, page by page, and checks that it has no gap.
@@ -182,7 +180,7 @@ func (f *fixture) events(s store.Session, after store.Seq) []store.Event {
 	f.Helper()
 	var all []store.Event
 	for {
-		page := got(s.ReadEvents(f.ctx, after, 0))(f)
+		page := got(s.ReadEvents(f.Context(), after, 0))(f)
 		if len(page) == 0 {
 			return all
 		}
@@ -214,7 +212,7 @@ func (f *fixture) acquire(s store.Session, name ref.Name, ttl store.Duration) st
 // acquired is acquire with what else the grant says.
 func (f *fixture) acquired(s store.Session, name ref.Name, ttl store.Duration) store.Acquired {
 	f.Helper()
-	out := got(s.AcquireLease(f.ctx, name, ttl))(f)
+	out := got(s.AcquireLease(f.Context(), name, ttl))(f)
 	acquired, ok := out.(store.Acquired)
 	if !ok {
 		f.Fatalf("acquiring %s: got %#v, want Acquired", name, out)
@@ -225,7 +223,7 @@ func (f *fixture) acquired(s store.Session, name ref.Name, ttl store.Duration) s
 // lease is the live lease of a name; ok is false when there is none.
 func (f *fixture) lease(s store.Session, name ref.Name) (store.Lease, bool) {
 	f.Helper()
-	l, ok, err := s.ReadLease(f.ctx, name)
+	l, ok, err := s.ReadLease(f.Context(), name)
 	f.must(err)
 	return l, ok
 }

@@ -32,7 +32,7 @@ func leaseTests() []test {
 // held expects the name to be held.
 func (f *fixture) held(s store.Session, name ref.Name) store.Lease {
 	f.Helper()
-	out := got(s.AcquireLease(f.ctx, name, ttl))(f)
+	out := got(s.AcquireLease(f.Context(), name, ttl))(f)
 	held, ok := out.(store.Held)
 	if !ok {
 		f.Fatalf("acquiring %s: got %#v, want Held", name, out)
@@ -69,7 +69,7 @@ func leaseHeld(f *fixture) {
 func leaseRenewRelease(f *fixture) {
 	lease := f.acquire(f.a, leaseName, ttl)
 	f.clock.Advance(10 * time.Second)
-	renewed, ok, err := f.b.RenewLease(f.ctx, lease, time.Minute)
+	renewed, ok, err := f.b.RenewLease(f.Context(), lease, time.Minute)
 	f.must(err)
 	if !ok {
 		f.Fatal("the holder could not renew")
@@ -82,18 +82,18 @@ func leaseRenewRelease(f *fixture) {
 
 	// A shorter ttl shortens, and owner and fence are all that counts.
 	f.clock.Advance(time.Second)
-	renewed, ok, err = f.a.RenewLease(f.ctx, lease, time.Millisecond)
+	renewed, ok, err = f.a.RenewLease(f.Context(), lease, time.Millisecond)
 	f.must(err)
 	if !ok || renewed.ExpiresAt != f.clock.Millis()+1 {
 		f.Errorf("renewing to a millisecond gave %v, %v", renewed, ok)
 	}
 
-	equal(f, "release", true, got(f.a.ReleaseLease(f.ctx, lease))(f))
+	equal(f, "release", true, got(f.a.ReleaseLease(f.Context(), lease))(f))
 	if l, ok := f.lease(f.b, leaseName); ok {
 		f.Errorf("after release the lease is %v", l)
 	}
-	equal(f, "second release", false, got(f.a.ReleaseLease(f.ctx, lease))(f))
-	_, ok, err = f.a.RenewLease(f.ctx, lease, ttl)
+	equal(f, "second release", false, got(f.a.ReleaseLease(f.Context(), lease))(f))
+	_, ok, err = f.a.RenewLease(f.Context(), lease, ttl)
 	f.must(err)
 	equal(f, "renew after release", false, ok)
 	if l, ok := f.lease(f.b, leaseName); ok {
@@ -138,10 +138,10 @@ func leaseFormerHolder(f *fixture) {
 	stolen := next
 	stolen.Owner = lease.Owner
 	for name, l := range map[string]store.Lease{"the former": lease, "the fence": forged, "the owner": stolen} {
-		_, ok, err := f.a.RenewLease(f.ctx, l, time.Hour)
+		_, ok, err := f.a.RenewLease(f.Context(), l, time.Hour)
 		f.must(err)
 		equal(f, "renew with "+name, false, ok)
-		equal(f, "release with "+name, false, got(f.a.ReleaseLease(f.ctx, l))(f))
+		equal(f, "release with "+name, false, got(f.a.ReleaseLease(f.Context(), l))(f))
 	}
 	l, ok := f.lease(f.a, leaseName)
 	if !ok {
@@ -153,14 +153,14 @@ func leaseFormerHolder(f *fixture) {
 func leaseExpiredUntaken(f *fixture) {
 	lease := f.acquire(f.a, leaseName, ttl)
 	f.clock.Set(lease.ExpiresAt.Time().Add(time.Hour))
-	renewed, ok, err := f.a.RenewLease(f.ctx, lease, ttl)
+	renewed, ok, err := f.a.RenewLease(f.Context(), lease, ttl)
 	f.must(err)
 	if !ok || renewed.ExpiresAt != f.clock.Millis()+store.Millis(ttl.Milliseconds()) || renewed.Fence != lease.Fence {
 		f.Errorf("renewing an expired lease gave %v, %v", renewed, ok)
 	}
 	equal(f, "holder", renewed, f.held(f.b, leaseName))
 	f.clock.Set(renewed.ExpiresAt.Time().Add(time.Hour))
-	equal(f, "release after expiry", true, got(f.b.ReleaseLease(f.ctx, renewed))(f))
+	equal(f, "release after expiry", true, got(f.b.ReleaseLease(f.Context(), renewed))(f))
 }
 
 func leaseFencesGoUp(f *fixture) {
@@ -178,7 +178,7 @@ func leaseFencesGoUp(f *fixture) {
 		fence, owners[lease.Owner] = lease.Fence, true
 		switch i % 3 {
 		case 0:
-			equal(f, "release", true, got(s.ReleaseLease(f.ctx, lease))(f))
+			equal(f, "release", true, got(s.ReleaseLease(f.Context(), lease))(f))
 		case 1:
 			f.expire(lease)
 		case 2:
@@ -195,14 +195,14 @@ func leaseTakeoverSaid(f *fixture) {
 		return acquired.Lease
 	}
 	lease := grant(false, "takeover of a new name")
-	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	got(f.a.ReleaseLease(f.Context(), lease))(f)
 	lease = grant(false, "takeover after release")
 	f.expire(lease)
 	lease = grant(true, "takeover after expiry")
 	f.updated(f.a, store.UpdateOptions{Lease: &lease, Release: true}, store.Absent("refs/none"))
 	lease = grant(false, "takeover after release with an update")
 	f.expire(lease)
-	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	got(f.a.ReleaseLease(f.Context(), lease))(f)
 	grant(false, "takeover after a late release")
 }
 
@@ -216,16 +216,16 @@ func leaseIndependent(f *fixture) {
 	}
 	out := f.update(other, store.UpdateOptions{Lease: &x}, store.Update{Name: "refs/x", To: id("1")})
 	equal(f, "the lease of another session", store.UpdateOutcome(store.Fenced{}), out)
-	equal(f, "release", true, got(f.a.ReleaseLease(f.ctx, x))(f))
+	equal(f, "release", true, got(f.a.ReleaseLease(f.Context(), x))(f))
 	f.held(f.b, "refs/heads/main-2")
 	f.held(other, leaseName)
 }
 
 func leaseSilent(f *fixture) {
 	lease := f.acquire(f.a, leaseName, ttl)
-	_, _, err := f.a.RenewLease(f.ctx, lease, ttl)
+	_, _, err := f.a.RenewLease(f.Context(), lease, ttl)
 	f.must(err)
-	got(f.a.ReleaseLease(f.ctx, lease))(f)
+	got(f.a.ReleaseLease(f.Context(), lease))(f)
 	equal(f, "last sequence number", store.Seq(0), f.last(f.b))
 	if oid := f.read(f.b, leaseName); oid != (object.OID{}) {
 		f.Errorf("the lease moved the ref of its name to %s", oid)
@@ -244,11 +244,11 @@ func leaseInvalid(f *fixture) {
 		{leaseName, -ttl},
 		{leaseName, 999 * time.Microsecond},
 	} {
-		_, err := f.a.AcquireLease(f.ctx, tc.name, tc.ttl)
+		_, err := f.a.AcquireLease(f.Context(), tc.name, tc.ttl)
 		f.refused("acquire "+string(tc.name)+" for "+tc.ttl.String(), err, store.ErrInvalid)
 		l := lease
 		l.Name = tc.name
-		_, _, err = f.a.RenewLease(f.ctx, l, tc.ttl)
+		_, _, err = f.a.RenewLease(f.Context(), l, tc.ttl)
 		f.refused("renew "+string(tc.name)+" for "+tc.ttl.String(), err, store.ErrInvalid)
 	}
 	equal(f, "holder", lease, f.held(f.b, leaseName))

@@ -31,7 +31,7 @@ func objectsReadBack(f *fixture) {
 		e := f.encode(o)
 		f.put(f.a, e)
 		f.both(func(name string, s store.Session) {
-			read, ok, err := s.GetObject(f.ctx, e.OID)
+			read, ok, err := s.GetObject(f.Context(), e.OID)
 			f.must(err)
 			if !ok {
 				f.Errorf("%s: the %s is not there", name, object.Kind(o))
@@ -45,7 +45,7 @@ func objectsTwice(f *fixture) {
 	e := f.blob("x")
 	f.put(f.a, e, e)
 	f.put(f.b, e)
-	if list := got(f.a.ListObjects(f.ctx))(f); len(list) != 1 {
+	if list := got(f.a.ListObjects(f.Context()))(f); len(list) != 1 {
 		f.Errorf("%d objects are stored, want 1", len(list))
 	}
 }
@@ -54,7 +54,7 @@ func objectsMemberOrder(f *fixture) {
 	x := f.encode(object.Blob{Value: []byte(`{"a":1,"b":[{"d":2,"c":3}]}`)})
 	y := f.encode(object.Blob{Value: []byte(` { "b": [ {"c":3.0, "d":2} ], "a": 1 } `)})
 	f.put(f.a, x, y)
-	if list := got(f.a.ListObjects(f.ctx))(f); len(list) != 1 {
+	if list := got(f.a.ListObjects(f.Context()))(f); len(list) != 1 {
 		f.Errorf("%d objects are stored, want 1", len(list))
 	}
 	equal(f, "oid", x.OID, y.OID)
@@ -80,11 +80,11 @@ func objectsUnknown(f *fixture) {
 func objectsDelete(f *fixture) {
 	x, y := f.blob("x"), f.blob("y")
 	f.put(f.a, x, y)
-	n := got(f.a.DeleteObjects(f.ctx, []object.OID{x.OID, id("none"), x.OID}, never))(f)
+	n := got(f.a.DeleteObjects(f.Context(), []object.OID{x.OID, id("none"), x.OID}, never))(f)
 	equal(f, "deleted", 1, n)
-	equal(f, "deleted again", 0, got(f.a.DeleteObjects(f.ctx, []object.OID{x.OID}, never))(f))
-	equal(f, "deleted of none", 0, got(f.a.DeleteObjects(f.ctx, nil, never))(f))
-	list := got(f.b.ListObjects(f.ctx))(f)
+	equal(f, "deleted again", 0, got(f.a.DeleteObjects(f.Context(), []object.OID{x.OID}, never))(f))
+	equal(f, "deleted of none", 0, got(f.a.DeleteObjects(f.Context(), nil, never))(f))
+	list := got(f.b.ListObjects(f.Context()))(f)
 	if len(list) != 1 || list[0].OID != y.OID {
 		f.Errorf("left are %v, want only %s", list, y.OID)
 	}
@@ -106,21 +106,21 @@ func objectsDeleteBefore(f *fixture) {
 	f.put(f.a, edge)
 	// The time of the newest write, by whichever clock.
 	var at store.Millis
-	for _, o := range got(f.b.ListObjects(f.ctx))(f) {
+	for _, o := range got(f.b.ListObjects(f.Context()))(f) {
 		if o.OID == edge.OID {
 			at = o.At
 		}
 	}
 	oids := []object.OID{old.OID, edge.OID}
-	equal(f, "deleted before everything", 0, got(f.b.DeleteObjects(f.ctx, oids, 0))(f))
+	equal(f, "deleted before everything", 0, got(f.b.DeleteObjects(f.Context(), oids, 0))(f))
 	if !f.caps.ForeignWriteTimes {
-		equal(f, "deleted before the newest write", 1, got(f.b.DeleteObjects(f.ctx, oids, at))(f))
+		equal(f, "deleted before the newest write", 1, got(f.b.DeleteObjects(f.Context(), oids, at))(f))
 	}
 	if !f.has(f.openSession(f.openStore(), "s"), edge.OID) {
 		f.Error("an object written at the time was deleted as written before it")
 	}
-	got(f.b.DeleteObjects(f.ctx, oids, at+1))(f)
-	if left := got(f.a.ListObjects(f.ctx))(f); len(left) > 0 {
+	got(f.b.DeleteObjects(f.Context(), oids, at+1))(f)
+	if left := got(f.a.ListObjects(f.Context()))(f); len(left) > 0 {
 		f.Errorf("left are %v", left)
 	}
 }
@@ -131,10 +131,10 @@ func objectsDeletePutAgain(f *fixture) {
 	}
 	e := f.blob("x")
 	f.put(f.a, e)
-	looked := got(f.b.ListObjects(f.ctx))(f)[0].At
+	looked := got(f.b.ListObjects(f.Context()))(f)[0].At
 	f.clock.Advance(time.Hour)
 	f.put(f.a, e)
-	equal(f, "deleted", 0, got(f.b.DeleteObjects(f.ctx, []object.OID{e.OID}, looked+1))(f))
+	equal(f, "deleted", 0, got(f.b.DeleteObjects(f.Context(), []object.OID{e.OID}, looked+1))(f))
 	if !f.has(f.openSession(f.openStore(), "s"), e.OID) {
 		f.Error("an object was deleted although it was put again")
 	}
@@ -144,16 +144,16 @@ func objectsInOrder(f *fixture) {
 	x, y := f.blob("x"), f.blob("y")
 	f.put(f.a, x, y)
 	f.both(func(name string, s store.Session) {
-		objs := got(s.GetObjects(f.ctx, []object.OID{y.OID, id("none"), x.OID, y.OID, {}}))(f)
+		objs := got(s.GetObjects(f.Context(), []object.OID{y.OID, id("none"), x.OID, y.OID, {}}))(f)
 		equal(f, name, []object.Object{y.Object, nil, x.Object, y.Object, nil}, objs)
-		if objs := got(s.GetObjects(f.ctx, nil))(f); len(objs) != 0 {
+		if objs := got(s.GetObjects(f.Context(), nil))(f); len(objs) != 0 {
 			f.Errorf("%s: no oids gave %v", name, objs)
 		}
 	})
 }
 
 func objectsList(f *fixture) {
-	if list := got(f.a.ListObjects(f.ctx))(f); len(list) != 0 {
+	if list := got(f.a.ListObjects(f.Context()))(f); len(list) != 0 {
 		f.Errorf("an empty session lists %v", list)
 	}
 	var want []store.Stored
@@ -165,7 +165,7 @@ func objectsList(f *fixture) {
 	}
 	slices.SortFunc(want, func(x, y store.Stored) int { return x.OID.Compare(y.OID) })
 	f.both(func(name string, s store.Session) {
-		list := got(s.ListObjects(f.ctx))(f)
+		list := got(s.ListObjects(f.Context()))(f)
 		if f.caps.ForeignWriteTimes && len(list) == len(want) {
 			for i := range list {
 				list[i].At = want[i].At
@@ -178,10 +178,10 @@ func objectsList(f *fixture) {
 func objectsRefresh(f *fixture) {
 	e := f.blob("x")
 	f.put(f.a, e)
-	before := got(f.a.ListObjects(f.ctx))(f)
+	before := got(f.a.ListObjects(f.Context()))(f)
 	f.clock.Advance(time.Hour)
 	f.put(f.b, e)
-	after := got(f.a.ListObjects(f.ctx))(f)
+	after := got(f.a.ListObjects(f.Context()))(f)
 	if len(before) != 1 || len(after) != 1 {
 		f.Fatalf("one object is listed as %v, then %v", before, after)
 	}
@@ -202,7 +202,7 @@ func objectsPerSession(f *fixture) {
 		f.Error("an object of one session shows in another")
 	}
 	f.put(other, e)
-	equal(f, "deleted in the other session", 1, got(other.DeleteObjects(f.ctx, []object.OID{e.OID}, never))(f))
+	equal(f, "deleted in the other session", 1, got(other.DeleteObjects(f.Context(), []object.OID{e.OID}, never))(f))
 	if !f.has(f.openSession(f.openStore(), "s"), e.OID) {
 		f.Error("deleting an object in one session took it from another")
 	}
@@ -211,14 +211,14 @@ func objectsPerSession(f *fixture) {
 func objectsArguments(f *fixture) {
 	x, y := f.blob("x"), f.blob("y")
 	objs := []object.Encoded{x, y}
-	f.must(f.a.PutObjects(f.ctx, objs))
+	f.must(f.a.PutObjects(f.Context(), objs))
 	body := bytes.Clone(x.Body)
 	clear(objs)
 	oids := []object.OID{x.OID, y.OID}
-	read := got(f.a.GetObjects(f.ctx, oids))(f)
+	read := got(f.a.GetObjects(f.Context(), oids))(f)
 	equal(f, "oids after the call", []object.OID{x.OID, y.OID}, oids)
 	clear(read)
 	clear(oids)
 	equal(f, "body after the call", body, x.Body)
-	equal(f, "objects", []object.Object{x.Object, y.Object}, got(f.a.GetObjects(f.ctx, []object.OID{x.OID, y.OID}))(f))
+	equal(f, "objects", []object.Object{x.Object, y.Object}, got(f.a.GetObjects(f.Context(), []object.OID{x.OID, y.OID}))(f))
 }

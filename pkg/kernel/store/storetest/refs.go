@@ -47,7 +47,7 @@ func refsDelete(f *fixture) {
 		if oid := f.read(s, "refs/x"); !oid.IsZero() {
 			f.Errorf("%s: the deleted ref reads %s", name, oid)
 		}
-		if list := got(s.ListRefs(f.ctx, ""))(f); len(list) != 0 {
+		if list := got(s.ListRefs(f.Context(), ""))(f); len(list) != 0 {
 			f.Errorf("%s: the deleted ref is listed: %v", name, list)
 		}
 	})
@@ -60,10 +60,10 @@ func refsInOrder(f *fixture) {
 	f.set(f.a, "refs/y", object.OID{}, id("y"))
 	f.both(func(name string, s store.Session) {
 		names := []ref.Name{"refs/y", "refs/none", "refs/x", "refs/y"}
-		oids := got(s.ReadRefs(f.ctx, names...))(f)
+		oids := got(s.ReadRefs(f.Context(), names...))(f)
 		equal(f, name, []object.OID{id("y"), {}, id("x"), id("y")}, oids)
 		equal(f, name+": the argument", []ref.Name{"refs/y", "refs/none", "refs/x", "refs/y"}, names)
-		if oids := got(s.ReadRefs(f.ctx))(f); len(oids) != 0 {
+		if oids := got(s.ReadRefs(f.Context()))(f); len(oids) != 0 {
 			f.Errorf("%s: no names gave %v", name, oids)
 		}
 	})
@@ -86,7 +86,7 @@ func (f *fixture) fill(names ...ref.Name) []store.Ref {
 func (f *fixture) listed(prefix string, want []store.Ref) {
 	f.Helper()
 	f.both(func(name string, s store.Session) {
-		equal(f, name+": prefix "+prefix, want, got(s.ListRefs(f.ctx, prefix))(f))
+		equal(f, name+": prefix "+prefix, want, got(s.ListRefs(f.Context(), prefix))(f))
 	})
 }
 
@@ -129,7 +129,7 @@ func refsNames(f *fixture) {
 			equal(f, name+": "+string(r.Name), r.OID, f.read(s, r.Name))
 		})
 	}
-	equal(f, "listed", 4, len(got(f.b.ListRefs(f.ctx, ""))(f)))
+	equal(f, "listed", 4, len(got(f.b.ListRefs(f.Context(), ""))(f)))
 	f.set(f.b, long, id(string(long)), object.OID{})
 	equal(f, "the name one byte shorter", refs[0].OID, f.read(f.a, refs[0].Name))
 }

@@ -36,7 +36,7 @@ func sessionTests(caps Capabilities) []test {
 func (f *fixture) ids(s store.Store) []store.SessionID {
 	f.Helper()
 	var ids []store.SessionID
-	for _, info := range got(s.ListSessions(f.ctx, "", 0))(f) {
+	for _, info := range got(s.ListSessions(f.Context(), "", 0))(f) {
 		ids = append(ids, info.ID)
 	}
 	return ids
@@ -51,19 +51,19 @@ func sessionLife(f *fixture) {
 	f.numbered(s, 3)
 	for name, st := range map[string]store.Store{"the same store": f.storeA, "the other store": f.storeB} {
 		want := store.SessionInfo{ID: "session_1-A", CreatedAt: at, LastSeq: 3}
-		equal(f, name, []store.SessionInfo{want}, got(st.ListSessions(f.ctx, "", 1))(f))
-		equal(f, name+": info", want, got(f.openSession(st, "session_1-A").Info(f.ctx))(f))
+		equal(f, name, []store.SessionInfo{want}, got(st.ListSessions(f.Context(), "", 1))(f))
+		equal(f, name+": info", want, got(f.openSession(st, "session_1-A").Info(f.Context()))(f))
 		opened := f.openSession(st, "session_1-A")
 		equal(f, name+": id", store.SessionID("session_1-A"), opened.ID())
 		equal(f, name+": last sequence number", store.Seq(3), f.last(opened))
 	}
 	for range 2 { // deleting is idempotent
-		f.must(f.storeB.DeleteSession(f.ctx, "session_1-A"))
+		f.must(f.storeB.DeleteSession(f.Context(), "session_1-A"))
 	}
-	f.must(f.storeB.DeleteSession(f.ctx, "never"))
+	f.must(f.storeB.DeleteSession(f.Context(), "never"))
 	for name, st := range map[string]store.Store{"the same store": f.storeA, "the other store": f.storeB} {
 		for _, id := range []store.SessionID{"session_1-A", "never"} {
-			_, err := st.OpenSession(f.ctx, id)
+			_, err := st.OpenSession(f.Context(), id)
 			f.refused(name+" opens "+string(id), err, store.ErrUnknownSession)
 		}
 		equal(f, name, []store.SessionID{"s"}, f.ids(st))
@@ -75,17 +75,17 @@ func sessionAgain(f *fixture) {
 	f.numbered(f.a, 5)
 	f.set(f.a, "refs/x", object.OID{}, id("1"))
 	f.acquire(f.a, leaseName, ttl)
-	got(f.a.TrimEvents(f.ctx, 2))(f)
-	f.must(f.storeA.DeleteSession(f.ctx, "s"))
+	got(f.a.TrimEvents(f.Context(), 2))(f)
+	f.must(f.storeA.DeleteSession(f.Context(), "s"))
 	s := f.create(f.storeB, store.CreateOptions{ID: "s"})
 	for name, s := range map[string]store.Session{"the creator": s, "another": f.openSession(f.openStore(), "s")} {
-		if f.has(s, f.blob("x").OID) || len(got(s.ListObjects(f.ctx))(f)) > 0 {
+		if f.has(s, f.blob("x").OID) || len(got(s.ListObjects(f.Context()))(f)) > 0 {
 			f.Errorf("%s: there are objects", name)
 		}
-		if refs := got(s.ListRefs(f.ctx, ""))(f); len(refs) > 0 {
+		if refs := got(s.ListRefs(f.Context(), ""))(f); len(refs) > 0 {
 			f.Errorf("%s: there are refs: %v", name, refs)
 		}
-		if last, floor := f.last(s), got(s.Floor(f.ctx))(f); last != 0 || floor != 0 || len(f.events(s, 0)) > 0 {
+		if last, floor := f.last(s), got(s.Floor(f.Context()))(f); last != 0 || floor != 0 || len(f.events(s, 0)) > 0 {
 			f.Errorf("%s: there are events up to %d from %d", name, last, floor)
 		}
 		if l, ok := f.lease(s, leaseName); ok {
@@ -109,8 +109,8 @@ func sessionFirstRefs(f *fixture) {
 			store.RefEvent{Name: "refs/facts/a", To: e.OID, Reason: "fact", Actor: actor},
 		}, f.bodies(s, 0))
 		equal(f, name, []store.Ref{{Name: "refs/facts/a", OID: e.OID}, {Name: "refs/facts/b", OID: e.OID}},
-			got(s.ListRefs(f.ctx, ""))(f))
-		equal(f, name+": objects", 1, len(got(s.ListObjects(f.ctx))(f)))
+			got(s.ListRefs(f.Context(), ""))(f))
+		equal(f, name+": objects", 1, len(got(s.ListObjects(f.Context()))(f)))
 		if !f.has(s, e.OID) {
 			f.Errorf("%s: the object is not there", name)
 		}
@@ -126,7 +126,7 @@ func sessionTaken(f *fixture) {
 	f.unchanged("creating a taken id", func() {
 		for _, s := range []store.Store{f.storeA, f.storeB} {
 			f.clock.Advance(time.Second)
-			out := got(s.CreateSession(f.ctx, store.CreateOptions{
+			out := got(s.CreateSession(f.Context(), store.CreateOptions{
 				ID: "s", Reason: "r", Objects: []object.Encoded{f.blob("x")},
 				Refs: []store.Update{{Name: "refs/y", To: id("1")}},
 			}))(f)
@@ -146,7 +146,7 @@ func sessionInvalid(f *fixture) {
 		"a repeated name":    {ID: "x", Reason: "r", Refs: []store.Update{good, good}},
 		"refs and no reason": {ID: "x", Refs: []store.Update{good}},
 	} {
-		out, err := f.storeA.CreateSession(f.ctx, opts)
+		out, err := f.storeA.CreateSession(f.Context(), opts)
 		f.refused(name, err, store.ErrInvalid)
 		if out != nil {
 			f.Errorf("%s: got outcome %#v beside the error", name, out)
@@ -166,21 +166,21 @@ func sessionPages(f *fixture) {
 		want = slices.Insert(want, 0, info) // the newest first
 	}
 	for _, st := range []store.Store{f.storeA, f.storeB} {
-		equal(f, "the newest", want, got(st.ListSessions(f.ctx, "", 10))(f))
-		equal(f, "a page", want[3:6], got(st.ListSessions(f.ctx, want[2].ID, 3))(f))
-		if last := got(st.ListSessions(f.ctx, want[9].ID, -1))(f); len(last) != 1 || last[0].ID != "s" {
+		equal(f, "the newest", want, got(st.ListSessions(f.Context(), "", 10))(f))
+		equal(f, "a page", want[3:6], got(st.ListSessions(f.Context(), want[2].ID, 3))(f))
+		if last := got(st.ListSessions(f.Context(), want[9].ID, -1))(f); len(last) != 1 || last[0].ID != "s" {
 			f.Errorf("the oldest are %v", last)
 		}
-		if rest := got(st.ListSessions(f.ctx, "s", 0))(f); len(rest) > 0 {
+		if rest := got(st.ListSessions(f.Context(), "s", 0))(f); len(rest) > 0 {
 			f.Errorf("behind the oldest there are %v", rest)
 		}
-		_, err := st.ListSessions(f.ctx, "never", 0)
+		_, err := st.ListSessions(f.Context(), "never", 0)
 		f.refused("a cursor that never was", err, store.ErrInvalid)
 	}
 	// Deleting what was listed moves nothing else.
-	f.must(f.storeA.DeleteSession(f.ctx, want[1].ID))
-	equal(f, "a page after a deletion", want[3:5], got(f.storeB.ListSessions(f.ctx, want[2].ID, 2))(f))
-	rest, err := f.storeB.ListSessions(f.ctx, want[1].ID, 2)
+	f.must(f.storeA.DeleteSession(f.Context(), want[1].ID))
+	equal(f, "a page after a deletion", want[3:5], got(f.storeB.ListSessions(f.Context(), want[2].ID, 2))(f))
+	rest, err := f.storeB.ListSessions(f.Context(), want[1].ID, 2)
 	if err != nil {
 		f.refused("a cursor that is gone", err, store.ErrInvalid)
 	} else {
@@ -195,7 +195,7 @@ func sessionSimultaneousOpens(f *fixture) {
 	for i := range stores {
 		wg.Go(func() {
 			s := backend.Open(f)
-			out, err := s.CreateSession(f.ctx, store.CreateOptions{ID: store.SessionID(fmt.Sprint("s", i))})
+			out, err := s.CreateSession(f.Context(), store.CreateOptions{ID: store.SessionID(fmt.Sprint("s", i))})
 			if _, ok := out.(store.SessionCreated); err != nil || !ok {
 				f.Errorf("creating session %d: %#v, %v", i, out, err)
 			}
@@ -213,24 +213,24 @@ func sessionSimultaneousOpens(f *fixture) {
 }
 
 func sessionDeletedCalls(f *fixture) {
-	f.must(f.storeB.DeleteSession(f.ctx, "s"))
+	f.must(f.storeB.DeleteSession(f.Context(), "s"))
 	for name, s := range map[string]store.Session{"the deleting handle": f.b, "the other handle": f.a} {
-		_, err := s.UpdateRefs(f.ctx, []store.Update{{Name: "refs/x", To: id("1")}}, store.UpdateOptions{Reason: "r"})
+		_, err := s.UpdateRefs(f.Context(), []store.Update{{Name: "refs/x", To: id("1")}}, store.UpdateOptions{Reason: "r"})
 		f.refused(name+": UpdateRefs", err, store.ErrUnknownSession)
-		_, err = s.UpdateRefs(f.ctx, []store.Update{store.Absent("refs/x")}, store.UpdateOptions{Reason: "r"})
+		_, err = s.UpdateRefs(f.Context(), []store.Update{store.Absent("refs/x")}, store.UpdateOptions{Reason: "r"})
 		f.refused(name+": an assertion", err, store.ErrUnknownSession)
-		_, err = s.AppendEvents(f.ctx, []store.EventBody{notice("n")}, nil)
+		_, err = s.AppendEvents(f.Context(), []store.EventBody{notice("n")}, nil)
 		f.refused(name+": AppendEvents", err, store.ErrUnknownSession)
-		_, err = s.ReadEvents(f.ctx, 0, 0)
+		_, err = s.ReadEvents(f.Context(), 0, 0)
 		f.refused(name+": ReadEvents", err, store.ErrUnknownSession)
-		_, err = s.Info(f.ctx)
+		_, err = s.Info(f.Context())
 		f.refused(name+": Info", err, store.ErrUnknownSession)
-		_, err = s.LastSeq(f.ctx)
+		_, err = s.LastSeq(f.Context())
 		f.refused(name+": LastSeq", err, store.ErrUnknownSession)
 	}
 	s := f.create(f.storeA, store.CreateOptions{ID: "s"})
 	equal(f, "last sequence number of the next", store.Seq(0), f.last(s))
-	if refs := got(s.ListRefs(f.ctx, ""))(f); len(refs) > 0 {
+	if refs := got(s.ListRefs(f.Context(), ""))(f); len(refs) > 0 {
 		f.Errorf("refs of the next: %v", refs)
 	}
 }
@@ -238,7 +238,7 @@ func sessionDeletedCalls(f *fixture) {
 func sessionWatch(f *fixture) {
 	f.clock.Advance(time.Second)
 	f.create(f.storeA, store.CreateOptions{ID: "old"})
-	wa, wb := watch(f, f.storeA.WatchSessions(f.ctx)), watch(f, f.storeB.WatchSessions(f.ctx))
+	wa, wb := watch(f, f.storeA.WatchSessions(f.Context())), watch(f, f.storeB.WatchSessions(f.Context()))
 	for name, w := range map[string]*watcher[store.SessionID]{"existing": wa, "existing, elsewhere": wb} {
 		equal(f, name, []store.SessionID{"old", "s"}, slices.Sorted(slices.Values(w.next(2))))
 	}
@@ -252,7 +252,7 @@ func sessionWatch(f *fixture) {
 }
 
 func sessionWatchAbort(f *fixture) {
-	ctx, cancel := context.WithCancelCause(f.ctx)
+	ctx, cancel := context.WithCancelCause(f.Context())
 	w := watch(f, f.storeA.WatchSessions(ctx))
 	w.next(1)
 	w.rest()
@@ -267,7 +267,7 @@ func sessionReopen(f *fixture) {
 	f.updated(f.a, store.UpdateOptions{Objects: []object.Encoded{e}, Events: []store.EventBody{notice("n")}},
 		store.Update{Name: "refs/x", To: e.OID})
 	f.numbered(f.a, 4)
-	got(f.a.TrimEvents(f.ctx, 1))(f)
+	got(f.a.TrimEvents(f.Context(), 1))(f)
 	lease := f.acquire(f.a, leaseName, ttl)
 	events := f.events(f.b, 1)
 	f.must(f.storeA.Close())
@@ -279,7 +279,7 @@ func sessionReopen(f *fixture) {
 	}
 	equal(f, "ref", e.OID, f.read(s, "refs/x"))
 	equal(f, "events", events, f.events(s, 1))
-	equal(f, "floor", store.Seq(1), got(s.Floor(f.ctx))(f))
+	equal(f, "floor", store.Seq(1), got(s.Floor(f.Context()))(f))
 	if f.caps.AbandonsLeases {
 		if next := f.acquired(s, leaseName, ttl); next.Lease.Fence <= lease.Fence || !next.Takeover {
 			f.Errorf("the abandoned lease %v is granted anew as %v, want a takeover with a higher fence", lease, next)

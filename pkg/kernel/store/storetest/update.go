@@ -33,7 +33,7 @@ func (f *fixture) unchanged(what string, run func()) {
 		Objects []store.Stored
 	}
 	look := func() state {
-		return state{got(f.b.ListRefs(f.ctx, ""))(f), f.last(f.b), got(f.b.ListObjects(f.ctx))(f)}
+		return state{got(f.b.ListRefs(f.Context(), ""))(f), f.last(f.b), got(f.b.ListObjects(f.Context()))(f)}
 	}
 	before := look()
 	run()
@@ -129,10 +129,10 @@ func updateObjects(f *fixture) {
 	f.put(f.a, x)
 	f.updated(f.a, store.UpdateOptions{Objects: []object.Encoded{x, y, y}}, store.Update{Name: "refs/y", To: y.OID})
 	f.both(func(name string, s store.Session) {
-		objs := got(s.GetObjects(f.ctx, []object.OID{x.OID, y.OID}))(f)
+		objs := got(s.GetObjects(f.Context(), []object.OID{x.OID, y.OID}))(f)
 		equal(f, name, []object.Object{x.Object, y.Object}, objs)
 	})
-	equal(f, "stored", 2, len(got(f.a.ListObjects(f.ctx))(f)))
+	equal(f, "stored", 2, len(got(f.a.ListObjects(f.Context()))(f)))
 }
 
 func updateInvalid(f *fixture) {
@@ -162,7 +162,7 @@ func updateInvalid(f *fixture) {
 	} {
 		f.unchanged(tc.name, func() {
 			tc.opts.Objects = []object.Encoded{f.blob("invalid")}
-			out, err := f.a.UpdateRefs(f.ctx, tc.updates, tc.opts)
+			out, err := f.a.UpdateRefs(f.Context(), tc.updates, tc.opts)
 			f.refused(tc.name, err, store.ErrInvalid)
 			if out != nil {
 				f.Errorf("%s: got outcome %#v beside the error", tc.name, out)
@@ -178,7 +178,7 @@ func updateOrderOfChecks(f *fixture) {
 	f.fill("refs/a")
 	stranger := &store.Lease{Name: "refs/a", Owner: "stranger", Fence: 1}
 	stale := store.Update{Name: "refs/a", From: id("wrong"), To: id("2")}
-	_, err := f.a.UpdateRefs(f.ctx, []store.Update{stale, stale}, store.UpdateOptions{Reason: "r", Lease: stranger})
+	_, err := f.a.UpdateRefs(f.Context(), []store.Update{stale, stale}, store.UpdateOptions{Reason: "r", Lease: stranger})
 	f.refused("a bad shape with a stranger's lease", err, store.ErrInvalid)
 	out := f.update(f.a, store.UpdateOptions{Lease: stranger}, stale)
 	equal(f, "a conflict with a stranger's lease", store.UpdateOutcome(store.Fenced{}), out)
@@ -208,10 +208,10 @@ func updateArguments(f *fixture) {
 		store.RefEvent{Name: "refs/x", To: id("1"), Reason: "r", Actor: &object.Actor{ClientID: "c"}},
 		store.ProgressEvent{RunID: "r", Progress: store.Progress{Text: "t", Details: []byte(`{"n":1}`)}},
 	}
-	page := got(f.a.ReadEvents(f.ctx, 0, 0))(f)
+	page := got(f.a.ReadEvents(f.Context(), 0, 0))(f)
 	clear(page)
 	f.both(func(name string, s store.Session) { equal(f, name, want, f.bodies(s, 0)) })
-	list := got(f.a.ListRefs(f.ctx, ""))(f)
+	list := got(f.a.ListRefs(f.Context(), ""))(f)
 	clear(list)
-	equal(f, "refs", []store.Ref{{Name: "refs/x", OID: id("1")}}, got(f.a.ListRefs(f.ctx, ""))(f))
+	equal(f, "refs", []store.Ref{{Name: "refs/x", OID: id("1")}}, got(f.a.ListRefs(f.Context(), ""))(f))
 }

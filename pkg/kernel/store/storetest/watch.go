@@ -44,8 +44,8 @@ func span(first, last store.Seq) []store.Seq {
 
 func watchReplayAndLive(f *fixture) {
 	f.numbered(f.a, store.DefaultPage+10)
-	wa := watch(f, f.a.WatchEvents(f.ctx, 0))
-	wb := watch(f, f.b.WatchEvents(f.ctx, 0))
+	wa := watch(f, f.a.WatchEvents(f.Context(), 0))
+	wb := watch(f, f.b.WatchEvents(f.Context(), 0))
 	seen := store.DefaultPage + 10
 	all := append([]store.Event(nil), wa.next(seen)...)
 	equal(f, "replay", all, wb.next(seen))
@@ -64,7 +64,7 @@ func watchReplayAndLive(f *fixture) {
 }
 
 func watchBeyondEnd(f *fixture) {
-	w := watch(f, f.b.WatchEvents(f.ctx, 5))
+	w := watch(f, f.b.WatchEvents(f.Context(), 5))
 	for range 7 {
 		f.numbered(f.a, 1)
 	}
@@ -73,7 +73,7 @@ func watchBeyondEnd(f *fixture) {
 
 func watchAbort(f *fixture) {
 	f.numbered(f.a, 3)
-	ctx, cancel := context.WithCancel(f.ctx)
+	ctx, cancel := context.WithCancel(f.Context())
 	defer cancel()
 	waiting := watch(f, f.a.WatchEvents(ctx, 0))
 	other := watch(f, f.b.WatchEvents(ctx, 0))
@@ -89,7 +89,7 @@ func watchAbort(f *fixture) {
 	for range f.a.WatchEvents(ctx, 0) {
 		f.Error("a watch whose context is over gave something")
 	}
-	caused, cancelCause := context.WithCancelCause(f.ctx)
+	caused, cancelCause := context.WithCancelCause(f.Context())
 	w := watch(f, f.b.WatchEvents(caused, 3))
 	w.rest()
 	cancelCause(errors.New("enough"))
@@ -102,7 +102,7 @@ func watchLeave(f *fixture) {
 	f.numbered(f.a, 3)
 	for leave := range 3 {
 		n := 0
-		for _, err := range f.b.WatchEvents(f.ctx, 0) {
+		for _, err := range f.b.WatchEvents(f.Context(), 0) {
 			f.must(err)
 			if n == leave {
 				break
@@ -115,20 +115,20 @@ func watchLeave(f *fixture) {
 
 func watchBelowFloor(f *fixture) {
 	f.numbered(f.a, 5)
-	got(f.a.TrimEvents(f.ctx, 3))(f)
+	got(f.a.TrimEvents(f.Context(), 3))(f)
 	f.both(func(name string, s store.Session) {
-		f.expired(name, watch(f, s.WatchEvents(f.ctx, 0)).ended(), 0, 3)
+		f.expired(name, watch(f, s.WatchEvents(f.Context(), 0)).ended(), 0, 3)
 	})
-	f.expired("before everything", watch(f, f.a.WatchEvents(f.ctx, -1)).ended(), -1, 3)
+	f.expired("before everything", watch(f, f.a.WatchEvents(f.Context(), -1)).ended(), -1, 3)
 }
 
 func watchBoundary(f *fixture) {
 	const c = store.Seq(5)
 	f.numbered(f.a, 10)
-	got(f.a.TrimEvents(f.ctx, c))(f)
+	got(f.a.TrimEvents(f.Context(), c))(f)
 	f.both(func(name string, s store.Session) {
-		f.expired(name, watch(f, s.WatchEvents(f.ctx, c-1)).ended(), c-1, c)
-		at, behind := watch(f, s.WatchEvents(f.ctx, c)), watch(f, s.WatchEvents(f.ctx, c+1))
+		f.expired(name, watch(f, s.WatchEvents(f.Context(), c-1)).ended(), c-1, c)
+		at, behind := watch(f, s.WatchEvents(f.Context(), c)), watch(f, s.WatchEvents(f.Context(), c+1))
 		last := f.last(s)
 		equal(f, name+": at the floor", span(c+1, last), seqs(at.next(int(last-c))))
 		equal(f, name+": behind the floor", span(c+2, last), seqs(behind.next(int(last-c-1))))
@@ -141,13 +141,13 @@ func watchBoundary(f *fixture) {
 func watchOvertaken(f *fixture) {
 	const n = 3 * store.DefaultPage
 	f.numbered(f.a, n)
-	next, stop := iter.Pull2(f.b.WatchEvents(f.ctx, 0))
+	next, stop := iter.Pull2(f.b.WatchEvents(f.Context(), 0))
 	defer stop()
 	e, err, _ := next()
 	f.must(err)
 	equal(f, "first event", store.Seq(1), e.Seq)
 	// The watcher is stalled with a page in its hands. It may deliver that page, but must not then jump to the floor.
-	got(f.a.TrimEvents(f.ctx, n-10))(f)
+	got(f.a.TrimEvents(f.Context(), n-10))(f)
 	for seq := store.Seq(2); ; seq++ {
 		e, err, ok := next()
 		switch {
@@ -166,34 +166,34 @@ func watchOvertaken(f *fixture) {
 
 func watchTrimBesideDelete(f *fixture) {
 	f.set(f.a, "refs/x", object.OID{}, id("1"))
-	w := watch(f, f.b.WatchEvents(f.ctx, 1))
+	w := watch(f, f.b.WatchEvents(f.Context(), 1))
 	deleted := f.set(f.a, "refs/x", id("1"), object.OID{})
-	got(f.a.TrimEvents(f.ctx, deleted-1))(f)
+	got(f.a.TrimEvents(f.Context(), deleted-1))(f)
 	f.set(f.a, "refs/x", object.OID{}, id("2"))
 	equal(f, "a watch from before the trim", span(deleted, deleted+1), seqs(w.next(2)))
-	fresh := watch(f, f.b.WatchEvents(f.ctx, deleted-1))
+	fresh := watch(f, f.b.WatchEvents(f.Context(), deleted-1))
 	equal(f, "a watch from the floor", span(deleted, deleted+1), seqs(fresh.next(2)))
 }
 
 func watchTrimToCursor(f *fixture) {
 	f.numbered(f.a, 3)
-	w := watch(f, f.b.WatchEvents(f.ctx, 0))
+	w := watch(f, f.b.WatchEvents(f.Context(), 0))
 	w.next(3)
 	w.rest()
-	got(f.a.TrimEvents(f.ctx, 3))(f)
+	got(f.a.TrimEvents(f.Context(), 3))(f)
 	f.numbered(f.a, 1)
 	equal(f, "the event after the trim", span(4, 4), seqs(w.next(1)))
 }
 
 func watchDeleted(f *fixture) {
 	f.numbered(f.a, 1)
-	wa, wb := watch(f, f.a.WatchEvents(f.ctx, 0)), watch(f, f.b.WatchEvents(f.ctx, 0))
+	wa, wb := watch(f, f.a.WatchEvents(f.Context(), 0)), watch(f, f.b.WatchEvents(f.Context(), 0))
 	wa.next(1)
 	wb.next(1)
 	wa.rest()
 	wb.rest()
-	f.must(f.storeB.DeleteSession(f.ctx, "s"))
+	f.must(f.storeB.DeleteSession(f.Context(), "s"))
 	f.refused("the watch of the other handle", wa.ended(), store.ErrUnknownSession)
 	f.refused("the watch of the deleting handle", wb.ended(), store.ErrUnknownSession)
-	f.refused("a later watch", watch(f, f.a.WatchEvents(f.ctx, 0)).ended(), store.ErrUnknownSession)
+	f.refused("a later watch", watch(f, f.a.WatchEvents(f.Context(), 0)).ended(), store.ErrUnknownSession)
 }

@@ -31,7 +31,7 @@ func watch[T any](f *fixture, seq iter.Seq2[T, error]) *watcher[T] {
 			}
 			select {
 			case w.items <- v:
-			case <-f.ctx.Done():
+			case <-f.Context().Done():
 			}
 		}
 		w.end <- end
