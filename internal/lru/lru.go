@@ -1,31 +1,31 @@
 // Package lru is a least-recently-used cache bounded by weight.
 package lru
 
-import (
-	"container/list"
-	"sync"
-)
+import "sync"
 
 // A Cache keeps the most recently used values whose weights add up to at most its limit. It may be used from many
-// goroutines. The zero Cache keeps nothing; make one with [New].
+// goroutines. Make one with [New].
 type Cache[K comparable, V any] struct {
 	limit int64
 
 	mu    sync.Mutex
 	used  int64
-	order *list.List // of *entry, the most recently used first
-	byKey map[K]*list.Element
+	byKey map[K]*entry[K, V]
+	ring  entry[K, V] // its next is the most recently used entry, its prev the least
 }
 
 type entry[K comparable, V any] struct {
-	key    K
-	value  V
-	weight int64
+	key        K
+	value      V
+	weight     int64
+	prev, next *entry[K, V]
 }
 
 // New returns a cache for values of the total weight limit. A limit of zero or less keeps nothing.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, order: list.New(), byKey: make(map[K]*list.Element)}
+	c := &Cache[K, V]{limit: limit, byKey: make(map[K]*entry[K, V])}
+	c.ring.prev, c.ring.next = &c.ring, &c.ring
+	return c
 }
 
 // Get returns the value of key and marks it as used; ok is false when it is not kept.
@@ -36,8 +36,9 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	if !ok {
 		return value, false
 	}
-	c.order.MoveToFront(e)
-	return e.Value.(*entry[K, V]).value, true
+	e.unlink()
+	c.pushFront(e)
+	return e.value, true
 }
 
 // Add keeps value under key, in place of an older one, and drops the least recently used values until the limit holds. A
@@ -49,10 +50,12 @@ func (c *Cache[K, V]) Add(key K, value V, weight int64) {
 	if weight > c.limit {
 		return
 	}
-	c.byKey[key] = c.order.PushFront(&entry[K, V]{key: key, value: value, weight: weight})
+	e := &entry[K, V]{key: key, value: value, weight: weight}
+	c.byKey[key] = e
+	c.pushFront(e)
 	c.used += weight
 	for c.used > c.limit {
-		c.remove(c.order.Back().Value.(*entry[K, V]).key)
+		c.remove(c.ring.prev.key)
 	}
 }
 
@@ -67,7 +70,7 @@ func (c *Cache[K, V]) Remove(key K) {
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.order.Len()
+	return len(c.byKey)
 }
 
 func (c *Cache[K, V]) remove(key K) {
@@ -75,7 +78,14 @@ func (c *Cache[K, V]) remove(key K) {
 	if !ok {
 		return
 	}
-	c.order.Remove(e)
+	e.unlink()
 	delete(c.byKey, key)
-	c.used -= e.Value.(*entry[K, V]).weight
+	c.used -= e.weight
 }
+
+func (c *Cache[K, V]) pushFront(e *entry[K, V]) {
+	e.prev, e.next = &c.ring, c.ring.next
+	e.next.prev, c.ring.next = e, e
+}
+
+func (e *entry[K, V]) unlink() { e.prev.next, e.next.prev = e.next, e.prev }

@@ -137,3 +137,28 @@ func must(t testing.TB, err error) {
 }
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, opener) }
+
+// BenchmarkWake is a commit of another process until the watch here sees it, with the pipe that asks for the commit.
+func BenchmarkWake(b *testing.B) {
+	path := newPath(b)
+	st := open(b, path, nil)
+	st.NotifiedOnly()
+	s := create(b, st, "s")
+	other := start(b, path)
+	seen := make(chan store.Seq)
+	go func() {
+		for e, err := range s.WatchEvents(b.Context(), 0) {
+			if err != nil {
+				return
+			}
+			seen <- e.Seq
+		}
+	}()
+	n := 0
+	for b.Loop() {
+		n++
+		other.send(fmt.Sprint("move refs/r/", n))
+		<-seen
+		other.line()
+	}
+}

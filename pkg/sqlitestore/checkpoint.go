@@ -61,7 +61,7 @@ func (c *checkpointer) run() {
 		}
 	}
 	if err != nil {
-		c.log.Warn("the log was not copied into the database", "error", err)
+		c.log.Warn("the log was not copied into the database", slog.Any("error", err))
 	}
 }
 

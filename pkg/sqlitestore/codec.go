@@ -199,8 +199,8 @@ func (c *codec) packDelta(e store.DeltaEvent) ([]byte, error) {
 	row = append(row, eventDelta, byte(how))
 	row = appendText(row, e.RunID)
 	row = appendText(row, string(e.Part))
-	row = binary.AppendUvarint(row, uint64(e.Attempt)) //nolint:gosec // checked to be positive
-	row = binary.AppendUvarint(row, uint64(e.Index))   //nolint:gosec // checked not to be negative
+	row = binary.AppendUvarint(row, uint64(e.Attempt))
+	row = binary.AppendUvarint(row, uint64(e.Index))
 	return append(row, text...), nil
 }
 
@@ -253,7 +253,7 @@ func (r *rowReader) int() int {
 		return 0
 	}
 	r.rest = r.rest[n:]
-	return int(v) //nolint:gosec // at most 2^53
+	return int(v)
 }
 
 func (r *rowReader) text() string {

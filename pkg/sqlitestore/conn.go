@@ -55,7 +55,7 @@ func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	//nolint:errcheck,forcetypeassert // every statement of this driver has the method
+	//nolint:errcheck // every statement of this driver has the method
 	res, err := s.(driver.StmtExecContext).ExecContext(c.base, c.bind(args))
 	if err != nil {
 		return 0, err
@@ -64,13 +64,18 @@ func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
 }
 
 // query calls each with every row until each fails. The row is valid only during the call.
-func (c *conn) query(query string, each func(row []driver.Value) error, args ...driver.Value) (err error) {
+func (c *conn) query(query string, each func(row []driver.Value) error, args ...driver.Value) error {
+	return c.interruptible(c.base, query, each, args...)
+}
+
+// interruptible is query for a statement that may take long: it ends when ctx does.
+func (c *conn) interruptible(ctx context.Context, query string, each func(row []driver.Value) error, args ...driver.Value) (err error) {
 	s, err := c.prepare(query)
 	if err != nil {
 		return err
 	}
-	//nolint:errcheck,forcetypeassert // every statement of this driver has the method
-	rows, err := s.(driver.StmtQueryContext).QueryContext(c.base, c.bind(args))
+	//nolint:errcheck // every statement of this driver has the method
+	rows, err := s.(driver.StmtQueryContext).QueryContext(ctx, c.bind(args))
 	if err != nil {
 		return err
 	}
@@ -109,7 +114,7 @@ func (c *conn) number(query string, args ...driver.Value) (n int64, ok bool, err
 
 // script runs statements that are not worth keeping prepared.
 func (c *conn) script(text string) error {
-	//nolint:errcheck,forcetypeassert // every connection of this driver has the method
+	//nolint:errcheck // every connection of this driver has the method
 	_, err := c.raw.(driver.ExecerContext).ExecContext(c.base, text, nil)
 	return err
 }
@@ -118,7 +123,7 @@ func (c *conn) prepare(query string) (driver.Stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil
 	}
-	//nolint:errcheck,forcetypeassert // every connection of this driver has the method
+	//nolint:errcheck // every connection of this driver has the method
 	s, err := c.raw.(driver.ConnPrepareContext).PrepareContext(c.base, query)
 	if err != nil {
 		return nil, fmt.Errorf("preparing %q: %w", query, err)

@@ -250,7 +250,7 @@ func (s *Store) committed(t *tx) {
 	}
 	if wake {
 		if err := s.owner.signal(); err != nil {
-			s.log.Warn("other processes are not woken", "error", err)
+			s.log.Warn("other processes are not woken", slog.Any("error", err))
 		}
 	}
 }

@@ -111,13 +111,13 @@ func submitMany(ctx context.Context, s store.Session, who string, n int) error {
 
 // A child is another process.
 type child struct {
-	t   *testing.T
+	t   testing.TB
 	cmd *exec.Cmd
 	in  io.Writer
 	out *bufio.Scanner
 }
 
-func start(t *testing.T, path string) *child {
+func start(t testing.TB, path string) *child {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)

@@ -75,9 +75,7 @@ func (s *Store) IntegrityCheck(ctx context.Context) error {
 	}
 	var found []string
 	err := s.readers.do(ctx, func(c *conn) error {
-		defer func(base context.Context) { c.base = base }(c.base)
-		c.base = ctx // the one long statement may be interrupted
-		return c.query("PRAGMA integrity_check", func(row []driver.Value) error {
+		return c.interruptible(ctx, "PRAGMA integrity_check", func(row []driver.Value) error {
 			line, err := asText(row[0])
 			if err == nil && line != "ok" {
 				found = append(found, line)

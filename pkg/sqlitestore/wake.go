@@ -61,7 +61,7 @@ func (l *listener) start() {
 		}
 	}
 	if err != nil {
-		l.log.Warn("the file system cannot be watched; polling for commits of other processes", "error", err)
+		l.log.Warn("the file system cannot be watched; polling for commits of other processes", slog.Any("error", err))
 		w, pace = nil, pollAlone
 	}
 	go l.run(w, pace)
@@ -132,7 +132,7 @@ func (l *look) close() {
 // now wakes the watches whose session has moved. A failure is only logged: the next look repeats it.
 func (l *look) now() {
 	if err := l.read(); err != nil {
-		l.log.Warn("looking for commits of other processes", "error", err)
+		l.log.Warn("looking for commits of other processes", slog.Any("error", err))
 	}
 }
 

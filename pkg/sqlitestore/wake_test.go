@@ -39,9 +39,10 @@ func TestWake_PollsWithoutNotification(t *testing.T) {
 	a, b := open(t, path, nil), open(t, path, nil)
 	b.Unwatchable()
 	writer := create(t, a, "s")
+	watcher := reopen(t, b, "s")
 	seen := make(chan store.Seq)
 	go func() {
-		for e, err := range reopen(t, b, "s").WatchEvents(t.Context(), 0) {
+		for e, err := range watcher.WatchEvents(t.Context(), 0) {
 			if err != nil {
 				return
 			}
