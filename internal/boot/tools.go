@@ -1,0 +1,57 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/stepwell-dev/stepwell/pkg/tool"
+	"github.com/stepwell-dev/stepwell/pkg/tool/builtin"
+	"github.com/stepwell-dev/stepwell/pkg/tool/builtin/fetch"
+)
+
+// tools returns what is offered to models.
+func tools(c Config, now func() time.Time) (*tool.Set, error) {
+	notes := &notebook{path: NotesPath(c.Store), now: now}
+	offered := []tool.Tool{
+		builtin.Ask(), builtin.Wait(), builtin.Clock(), builtin.Note(notes.write), builtin.Slow(nil),
+	}
+	if len(c.FetchAllow) > 0 {
+		f, err := fetch.New(fetch.Options{Allow: c.FetchAllow})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", EnvFetchAllow, err)
+		}
+		offered = append(offered, f)
+	}
+	return tool.NewSet(offered...)
+}
+
+// NotesPath returns the file beside the store to which the tool note appends. Its lines count how often the tool ran.
+func NotesPath(store string) string { return store + "-notes.txt" }
+
+// A notebook appends notes to a file, one line each, durable before it says so.
+type notebook struct {
+	path string
+	now  func() time.Time
+	mu   sync.Mutex
+}
+
+func (n *notebook) write(_ context.Context, text string) (err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f, err := os.OpenFile(n.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	if _, err := fmt.Fprintf(f, "%s %q\n", n.now().UTC().Format(time.RFC3339), text); err != nil {
+		return err
+	}
+	return f.Sync()
+}
