@@ -216,6 +216,7 @@ func TestStreamPlannedEnd(t *testing.T) {
 		h := httpapi.New(&fake{watch: script(text(8, "a"))}, &httpapi.Options{MaxStream: time.Minute, Coalesce: -1})
 		out, stop := listen(t, h, events)
 		time.Sleep(time.Minute)
+		synctest.Wait() // or the client leaves first
 		stop()
 		if got := out.next(); !strings.HasSuffix(got, "event: reconnect\ndata: {\"kind\":\"reconnect\",\"seq\":8}\n\n") {
 			t.Errorf("got %s", got)
