@@ -74,11 +74,14 @@ func (b *batch) failed(ctx context.Context, i int, e execution, err error, last 
 		if panicked, ok := errors.AsType[*panicError](err); ok {
 			text = "The tool " + panicked.Error()
 		}
-		b.record(ctx, i, e.state, b.call(ctx, i, new(progress)), errorResult(withProgress(text, last)))
+		b.record(ctx, i, e.state, b.call(ctx, i, silence()), errorResult(withProgress(text, last)))
 	case aborted:
 		text := view.Interrupted
 		if !fresh {
 			text = textAbortedWait
+		}
+		if !errors.Is(err, errLeft) && !errors.Is(err, context.Canceled) && !errors.Is(err, kernel.ErrAborted) {
+			text += "\nIt ended with: " + err.Error()
 		}
 		b.settle(ctx, i, e.state, errorResult(withProgress(text, last)))
 	case superseded:

@@ -26,7 +26,7 @@ func (b *batch) start(ctx context.Context, i int, known bool) {
 		b.running.Go(func() { b.execute(ctx, i, o.State) })
 	case kernel.Exists:
 		b.calls[i].Arguments = o.State.Intent.Args // the approved ones
-		b.recover(ctx, i, o.State)
+		b.recoverCall(ctx, i, o.State)
 	}
 }
 
@@ -56,7 +56,7 @@ func (b *batch) prepare(ctx context.Context, i int) bool {
 		b.answer(i, errorResult("This call was not run: "+err.Error()))
 		return false
 	}
-	args, rejected, err := b.before(ctx, b.call(ctx, i, nil))
+	args, rejected, err := b.before(ctx, b.call(ctx, i, silence()))
 	switch {
 	case b.tooLate(ctx, i):
 		return false

@@ -25,6 +25,9 @@ type progress struct {
 	last  string
 }
 
+// silence is a progress that nobody hears.
+func silence() *progress { return &progress{ended: true} }
+
 func (p *progress) say(ctx context.Context, said tool.Progress) {
 	text := cut(message.CleanText(said.Text), maxProgress)
 	details := said.Details.Clone()

@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/tool"
 )
 
-// recover goes on with a call that some batch has opened before. What happens depends on the state of its effect and nothing else.
-func (b *batch) recover(ctx context.Context, i int, state kernel.EffectState) {
+// recoverCall goes on with a call that some batch has opened before. What happens depends on the state of its effect and nothing else.
+func (b *batch) recoverCall(ctx context.Context, i int, state kernel.EffectState) {
 	switch e := state.Effect.(type) {
 	case object.Intent:
 		b.recoverIntent(ctx, i, state)

@@ -51,6 +51,7 @@ func (t *Turn) model(c object.Config) (llm.Provider, llm.ModelInfo, error) {
 		return nil, llm.ModelInfo{}, fmt.Errorf("the model %q of provider %q is not known to this host; choose another model",
 			c.Model.ID, c.Model.Provider)
 	}
+	info.Provider = provider.Name()
 	return provider, info, nil
 }
 

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -352,3 +353,27 @@ func waits(w tool.Wait) execute {
 }
 
 func textOf(r message.ToolResult) string { return message.PlainText(r.Content) }
+
+func (w *world) tip() object.OID {
+	w.t.Helper()
+	oids, err := w.ReadRefs(w.t.Context(), ref.Head("main"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return oids[0]
+}
+
+// move puts the head where a participant wants it.
+func (w *world) move(to object.OID) {
+	w.t.Helper()
+	outcome, err := w.UpdateRefs(w.t.Context(), []store.Update{{Name: ref.Head("main"), From: w.tip(), To: to}}, store.UpdateOptions{Reason: "move"})
+	if _, ok := outcome.(store.Updated); !ok || err != nil {
+		w.t.Fatalf("move: %#v, %v", outcome, err)
+	}
+}
+
+// effectMoved reports whether e is the write of an effect ref.
+func effectMoved(e store.EventBody) bool {
+	r, ok := e.(store.RefEvent)
+	return ok && strings.HasPrefix(string(r.Name), "refs/effects/")
+}
