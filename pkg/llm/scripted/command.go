@@ -20,12 +20,13 @@ const help = `I am a scripted demonstration model, not an AI. Start a message wi
 - fail: the first attempt fails and is retried
 - broken: a refusal, which is not retried
 - long: a long answer to abort; "long 50" has fifty words
-- slow-tool: a tool that takes its time, to abort or to kill
+- slow-tool 10: a tool that works for ten seconds, to abort or to kill
 
 Anything else is repeated back to you.`
 
 const (
 	defaultSleep = 5   // seconds
+	defaultSlow  = 10  // seconds
 	defaultAsk   = 120 // seconds
 	defaultLong  = 400 // words
 	maxSeconds   = 86_400
@@ -64,7 +65,7 @@ func command(req llm.Request, said []string) plan {
 	case "long":
 		return long(argument)
 	case "slow-tool":
-		return one(req, "slow", jsontext.Value(`{}`), "I call a slow tool.")
+		return slow(req, argument)
 	}
 	return echo(said)
 }
@@ -115,6 +116,15 @@ func sleep(req llm.Request, argument string) plan {
 	}
 	return one(req, "wait", jsontext.Value(`{"seconds":`+strconv.Itoa(seconds)+`}`),
 		fmt.Sprintf("I sleep for %d seconds.", seconds))
+}
+
+func slow(req llm.Request, argument string) plan {
+	const most = 3_600 // the tool's own limit
+	seconds, ok := number(argument, defaultSlow, most)
+	if !ok {
+		return plan{text: fmt.Sprintf("Say slow-tool with a number of seconds from 1 to %d.", most)}
+	}
+	return one(req, "slow", jsontext.Value(`{"seconds":`+strconv.Itoa(seconds)+`}`), "I call a slow tool.")
 }
 
 func fetch(req llm.Request, url string) plan {
