@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/stepwell-dev/stepwell/internal/union"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 )
@@ -83,14 +82,11 @@ func (c *Client) Object(ctx context.Context, o api.ObjectOptions) (api.StoredObj
 	if err != nil {
 		return api.StoredObject{}, err
 	}
-	if got := object.Hash(body); got != o.OID {
-		return api.StoredObject{}, fmt.Errorf("the server sent other bytes for object %s: they hash to %s", o.OID, got)
-	}
-	kind, err := union.Peek(body, "kind")
+	stored, err := object.Decode(o.OID, body)
 	if err != nil {
-		return api.StoredObject{}, fmt.Errorf("object %s: %w", o.OID, err)
+		return api.StoredObject{}, fmt.Errorf("the server's answer: %w", err)
 	}
-	return api.StoredObject{OID: o.OID, Kind: kind, Body: body}, nil
+	return api.StoredObject{OID: o.OID, Kind: object.Kind(stored), Body: body}, nil
 }
 
 // Tree returns every commit of the session.

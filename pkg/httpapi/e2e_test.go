@@ -80,7 +80,7 @@ func TestEndToEnd_ParkedQuestion(t *testing.T) {
 	if err := host.Attach(ctx, sdk.AttachOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	watched := make(chan []string, 1)
+	watched, ready := make(chan []string, 1), make(chan struct{})
 	go func() {
 		var kinds []string
 		for e, err := range c.Watch(ctx, api.WatchOptions{SessionID: "s"}) {
@@ -89,12 +89,16 @@ func TestEndToEnd_ParkedQuestion(t *testing.T) {
 				break
 			}
 			kinds = append(kinds, api.EventKind(e.Body))
+			if !e.Durable() {
+				close(ready)
+			}
 			if run, ok := e.Body.(api.RunEvent); ok && object.Terminal(run.Run.Phase) {
 				break
 			}
 		}
 		watched <- kinds
 	}()
+	<-ready
 	first := send(t, ctx, c, api.SendOptions{Content: api.Text("hello"), Key: "k"})
 	queued, ok := first.(api.Queued)
 	if !ok {
