@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -44,7 +46,9 @@ func (s *Session) Effects(ctx context.Context, runID string) ([]EffectState, err
 	for i, r := range refs {
 		oids[i] = r.OID
 	}
-	return s.effects(ctx, oids)
+	states, err := s.effects(ctx, oids)
+	slices.SortFunc(states, func(a, b EffectState) int { return cmp.Compare(a.Intent.CallID, b.Intent.CallID) }) // names are encoded
+	return states, err
 }
 
 // effects reads effect objects with their intents, in two reads whatever their number.

@@ -135,3 +135,11 @@ func with(k *kerneltest.Kit, text, agent string) object.Body {
 	body.Agent = agent
 	return body
 }
+
+// Shorter names.
+const (
+	beforeCall = storetest.Before
+	afterCall  = storetest.After
+)
+
+var errInjected = storetest.ErrInjected
