@@ -61,7 +61,7 @@ func serve(t *testing.T, opts *httpapi.Options, steps ...scripted.Step) (context
 	return ctx, c, host
 }
 
-func send(t *testing.T, ctx context.Context, c api.Service, o api.SendOptions) api.SendReceipt {
+func send(ctx context.Context, t *testing.T, c api.Service, o api.SendOptions) api.SendReceipt {
 	t.Helper()
 	o.SessionID = "s"
 	got, err := c.Send(ctx, o)
@@ -99,12 +99,12 @@ func TestEndToEnd_ParkedQuestion(t *testing.T) {
 		watched <- kinds
 	}()
 	<-ready
-	first := send(t, ctx, c, api.SendOptions{Content: api.Text("hello"), Key: "k"})
+	first := send(ctx, t, c, api.SendOptions{Content: api.Text("hello"), Key: "k"})
 	queued, ok := first.(api.Queued)
 	if !ok {
 		t.Fatalf("receipt %#v", first)
 	}
-	if diff := cmp.Diff(api.SendReceipt(api.Duplicate(queued)), send(t, ctx, c, api.SendOptions{Content: api.Text("hello"), Key: "k"})); diff != "" {
+	if diff := cmp.Diff(api.SendReceipt(api.Duplicate(queued)), send(ctx, t, c, api.SendOptions{Content: api.Text("hello"), Key: "k"})); diff != "" {
 		t.Error(diff)
 	}
 	waiting, err := c.WaitRun(ctx, api.HeadOptions{SessionID: "s"})
@@ -228,7 +228,7 @@ func TestEndToEnd_PlannedEndsLoseNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "two"} {
-		send(t, ctx, c, api.SendOptions{Content: api.Text(text)})
+		send(ctx, t, c, api.SendOptions{Content: api.Text(text)})
 	}
 	var got []api.Event
 	runs := map[string]bool{}
@@ -277,7 +277,7 @@ func TestEndToEnd_PlannedEndsLoseNothing(t *testing.T) {
 
 func TestEndToEnd_Refusals(t *testing.T) {
 	ctx, c, _ := serve(t, nil)
-	send(t, ctx, c, api.SendOptions{Content: api.Text("a"), Key: "k"})
+	send(ctx, t, c, api.SendOptions{Content: api.Text("a"), Key: "k"})
 	snap, err := c.Snapshot(ctx, api.HeadOptions{SessionID: "s"})
 	if err != nil {
 		t.Fatal(err)
