@@ -1,0 +1,362 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/stepwell-dev/stepwell/pkg/agent"
+	"github.com/stepwell-dev/stepwell/pkg/kernel"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/view"
+	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
+	"github.com/stepwell-dev/stepwell/pkg/message"
+	"github.com/stepwell-dev/stepwell/pkg/tool"
+)
+
+// lease acquires the head's lease.
+func (w *world) lease(s *kernel.Session) store.Lease {
+	w.t.Helper()
+	outcome, err := s.AcquireLease(w.t.Context(), ref.Head("main"), kernel.DefaultTTL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	got, ok := outcome.(store.Acquired)
+	if !ok {
+		w.t.Fatalf("acquire: %#v", outcome)
+	}
+	return got.Lease
+}
+
+// takeOver lets the lease run out and gives it to another process.
+func (w *world) takeOver() store.Lease {
+	w.t.Helper()
+	w.clock.advance(2 * kernel.DefaultTTL)
+	session, _ := w.process()
+	return w.lease(session)
+}
+
+// batch calls the turn directly, as a step under the lease would.
+func (w *world) batch(lease store.Lease) kernel.ToolsOutcome {
+	w.t.Helper()
+	turn := agent.New(w.opts)
+	got, err := turn.Tools(w.t.Context(), kernel.ToolsInput{
+		TurnInput: kernel.TurnInput{
+			Session: w.Session, Lease: lease, Run: w.run(), Attempt: 1, Now: w.Now(),
+			Emit: func(context.Context, store.EventBody) error { return nil },
+		},
+		Assistant: w.lastAnswer(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+// bring moves the effect of call a to the named state.
+func (w *world) bring(lease store.Lease, state string) {
+	w.t.Helper()
+	if state == "missing" {
+		return
+	}
+	ctx := w.t.Context()
+	opened, err := w.OpenEffect(ctx, lease, w.run().ID, message.ToolCall{ID: "a", Name: "t", Arguments: jsontext.Value("{}")}, object.ReplaySafe)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	seen := opened.(kernel.Opened).State
+	must := func(outcome kernel.EffectOutcome, err error) kernel.EffectState {
+		w.t.Helper()
+		moved, ok := outcome.(kernel.Moved)
+		if err != nil || !ok {
+			w.t.Fatalf("to %s: %#v, %v", state, outcome, err)
+		}
+		return moved.State
+	}
+	switch state {
+	case "waiting", "signal", "expired":
+		seen = must(w.ParkEffect(ctx, lease, seen, nil, w.Now()+100))
+		if state == "signal" {
+			w.replyTo("a", seen.OID, `"hi"`)
+		}
+		if state == "expired" {
+			must(w.ExpireEffect(ctx, lease, seen, w.Now()+100))
+		}
+	case "result":
+		must(w.SettleEffect(ctx, lease, seen, message.ToolResult{
+			ToolCallID: "a", ToolName: "t", Content: []message.Content{message.Text{Text: "stored"}},
+		}))
+	}
+}
+
+// A frozen is what must not change.
+type frozen struct {
+	seq  store.Seq
+	head object.OID
+}
+
+func (w *world) freeze() frozen {
+	w.t.Helper()
+	seq, err := w.LastSeq(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return frozen{seq, w.tip()}
+}
+
+// Conformance 79 to 84.
+func TestAStaleRunnerIsFencedWhateverTheEffect(t *testing.T) {
+	for _, state := range []string{"missing", "intent", "waiting", "expired", "signal", "result"} {
+		t.Run(state, func(t *testing.T) {
+			var p probe
+			w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse)),
+				p.waking(p.tool("t", tool.ReplaySafe, says("ran")), func(context.Context, tool.Wake) (tool.Outcome, error) {
+					return tool.Text("woken"), nil
+				}))
+			w.send("steer", "hi")
+			w.until("tools")
+			stale := w.lease(w.Session)
+			w.bring(stale, state)
+			w.takeOver()
+			before := w.freeze()
+
+			call := w.lastAnswer().Calls()[0]
+			if got, err := w.OpenEffect(t.Context(), stale, w.run().ID, call, object.ReplaySafe); err != nil || got != (kernel.Fenced{}) {
+				t.Errorf("open: %#v, %v", got, err)
+			}
+			if got := w.batch(stale); got != (kernel.BatchFenced{}) {
+				t.Errorf("turn: %#v", got)
+			}
+			opts := w.step
+			opts.Lease = &stale
+			if got, err := w.Step(t.Context(), opts); err != nil || got != (kernel.StepFenced{}) {
+				t.Errorf("step: %#v, %v", got, err)
+			}
+			if p.runs() != 0 || len(p.woken()) != 0 || w.freeze() != before {
+				t.Errorf("%d runs, %d wakes, %+v then %+v", p.runs(), len(p.woken()), before, w.freeze())
+			}
+		})
+	}
+}
+
+// Conformance 85 to 88 and 151.
+func TestALeaseLostDuringACallFencesTheBatch(t *testing.T) {
+	park := func(context.Context, tool.Call) (tool.Outcome, error) { return tool.Wait{}, nil }
+	for name, c := range map[string]struct {
+		from    string // the state the call starts from
+		outcome tool.Outcome
+	}{
+		"park":        {"missing", tool.Wait{}},
+		"settle":      {"missing", tool.Text("done")},
+		"re-park":     {"signal", tool.Wait{}},
+		"wake-settle": {"signal", tool.Text("done")},
+	} {
+		for _, by := range []string{"turn", "step"} {
+			t.Run(name+" by "+by, func(t *testing.T) {
+				var p probe
+				w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse)))
+				lose := func() (tool.Outcome, error) {
+					w.takeOver()
+					return c.outcome, nil
+				}
+				set, err := tool.NewSet(p.waking(p.tool("t", tool.ReplaySafe, func(ctx context.Context, call tool.Call) (tool.Outcome, error) {
+					if c.from != "missing" {
+						return park(ctx, call)
+					}
+					return lose()
+				}), func(context.Context, tool.Wake) (tool.Outcome, error) { return lose() }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				opts := w.opts
+				opts.Tools = set
+				w.use(opts)
+				w.send("steer", "hi")
+				w.until("tools")
+				lease := w.lease(w.Session)
+				w.bring(lease, c.from)
+				head, run := w.tip(), w.run()
+
+				if by == "turn" {
+					if got := w.batch(lease); got != (kernel.BatchFenced{}) {
+						t.Errorf("turn: %#v", got)
+					}
+				} else {
+					step := w.step
+					step.Lease = &lease
+					if got, err := w.Step(t.Context(), step); err != nil || got != (kernel.StepFenced{}) {
+						t.Errorf("step: %#v, %v", got, err)
+					}
+				}
+				want := map[string]string{"missing": "intent", "signal": "signal"}[c.from]
+				if got := object.StateName(w.effect("a").Effect); got != want || w.tip() != head || w.run().ID != run.ID {
+					t.Errorf("effect %s, head %s, want %s, %s", got, w.tip(), want, head)
+				}
+			})
+		}
+	}
+}
+
+// Conformance 89.
+func TestTheIntentIsThereBeforeTheToolRuns(t *testing.T) {
+	var p probe
+	var w *world
+	w = newWorld(t, scripted.Play(scripted.Call("a", "t", `{"n":1}`), scripted.End(message.StopToolUse), scripted.Text("ok")),
+		p.tool("t", tool.ReplaySafe, func(context.Context, tool.Call) (tool.Outcome, error) {
+			intent, ok := w.effect("a").Effect.(object.Intent)
+			if !ok || intent.Tool != "t" || string(intent.Args) != `{"n":1}` || intent.Replay != object.ReplaySafe {
+				t.Errorf("effect %+v while the tool runs", w.effect("a").Effect)
+			}
+			return tool.Text("ok"), nil
+		}))
+	w.send("steer", "hi")
+	w.steps()
+	w.wantPhase("done")
+}
+
+// Conformance 90.
+func TestADecisionPendingAtTheFenceStartsNothing(t *testing.T) {
+	var p probe
+	w := newWorld(t, scripted.Play(
+		scripted.Call("a", "t", "{}"), scripted.Call("b", "t", "{}"), scripted.Call("c", "t", "{}"), scripted.End(message.StopToolUse),
+	), p.tool("t", tool.ReplaySafe, says("ran")))
+	deciding, settled := make(chan struct{}), make(chan struct{})
+	opts := w.opts
+	opts.Hooks.BeforeTool = []beforeTool{func(_ context.Context, c tool.Call) (agent.Decision, error) {
+		if c.ID == "b" {
+			close(deciding)
+			<-settled
+		}
+		if c.ID == "c" {
+			t.Error("c was asked about after the fence")
+		}
+		return agent.Continue{}, nil
+	}}
+	w.use(opts)
+	w.send("steer", "hi")
+	w.until("tools")
+	session, f := w.process()
+	intent, result := f.Gate(storetest.Before, settleOf("a")), f.Gate(storetest.Before, settleOf("a"))
+	var writes atomic.Int32
+	f.Hook(storetest.After, func(c storetest.Call) {
+		if settleOf("a")(c) && writes.Add(1) == 2 {
+			close(settled)
+		}
+	})
+	done := make(chan kernel.StepOutcome, 1)
+	go func() {
+		outcome, err := session.Step(t.Context(), w.step)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- outcome
+	}()
+	intent.Wait()
+	intent.Release()
+	result.Wait()
+	<-deciding
+	w.takeOver()
+	result.Release()
+	if got := <-done; got != (kernel.StepFenced{}) {
+		t.Errorf("step: %#v", got)
+	}
+	if states := w.effects(); p.runs() != 1 || len(states) != 1 {
+		t.Errorf("%d runs and %d effects, want 1 and 1", p.runs(), len(states))
+	}
+}
+
+// settleOf matches the writes of a call's effect.
+func settleOf(callID string) func(storetest.Call) bool {
+	return func(c storetest.Call) bool {
+		if c.Op != storetest.OpUpdateRefs || len(c.Names) == 0 || c.Reason != "effect" {
+			return false
+		}
+		name := string(c.Names[0])
+		return len(name) > len(callID) && name[len(name)-len(callID)-1:] == "/"+callID
+	}
+}
+
+// Conformance 91.
+func TestACompetingSettlementWins(t *testing.T) {
+	var p probe
+	var w *world
+	w = newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok")),
+		p.tool("t", tool.ReplaySafe, func(context.Context, tool.Call) (tool.Outcome, error) {
+			seen := w.effect("a")
+			winner, err := object.Encode(object.Result{Intent: seen.IntentOID, At: w.Now() + 1, Result: message.ToolResult{
+				ToolCallID: "a", ToolName: "t", Content: []message.Content{message.Text{Text: "winner"}},
+			}})
+			if err != nil {
+				return nil, err
+			}
+			_, err = w.UpdateRefs(t.Context(), []store.Update{{Name: ref.Effect(w.run().ID, "a"), From: seen.OID, To: winner.OID}},
+				store.UpdateOptions{Reason: "rival", Objects: []object.Encoded{winner}})
+			return tool.Text("loser"), err
+		}))
+	w.send("steer", "hi")
+	w.until("tools")
+	if got := w.one(w.Session); got != (kernel.StepContinue{}) {
+		t.Errorf("step: %#v", got)
+	}
+	w.wantPhase("tools")
+	w.one(w.Session)
+	w.wantPhase("respond")
+	if got := w.results(); len(got) != 1 || textOf(got[0]) != "winner" || p.runs() != 1 || len(w.effects()) != 0 {
+		t.Errorf("results %+v after %d runs with %d effects left", got, p.runs(), len(w.effects()))
+	}
+}
+
+// Conformance 92.
+func TestAStoreFailurePublishesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		write  int // which write of the effect fails
+		at     storetest.Moment
+		replay tool.Replay
+		want   string
+		runs   int
+	}{
+		"open, not applied":   {1, storetest.Before, tool.ReplayNever, "ran", 1},
+		"open, applied":       {1, storetest.After, tool.ReplayNever, view.Interrupted, 0},
+		"open, applied, safe": {1, storetest.After, tool.ReplaySafe, "ran", 1},
+		"settle, not applied": {2, storetest.Before, tool.ReplayNever, view.Interrupted, 1},
+		"settle, applied":     {2, storetest.After, tool.ReplayNever, "ran", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p probe
+			w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok")),
+				p.tool("t", c.replay, says("ran")))
+			w.send("steer", "hi")
+			w.until("tools")
+			messages := len(w.messages())
+			session, f := w.process()
+			writes := 0
+			f.FailNext(c.at, func(call storetest.Call) bool {
+				if settleOf("a")(call) {
+					writes++
+				}
+				return settleOf("a")(call) && writes == c.write
+			})
+			if _, err := session.Step(t.Context(), w.step); !errors.Is(err, storetest.ErrInjected) {
+				t.Fatalf("step: %v, want the store's error", err)
+			}
+			w.wantPhase("tools")
+			if got := len(w.messages()); got != messages {
+				t.Errorf("%d messages were published", got-messages)
+			}
+			w.clock.advance(time.Minute)
+			w.steps()
+			w.wantPhase("done")
+			w.ruleG()
+			if got := textOf(w.results()[0]); got != c.want || p.runs() != c.runs {
+				t.Errorf("result %q after %d runs, want %q after %d", got, p.runs(), c.want, c.runs)
+			}
+		})
+	}
+}
