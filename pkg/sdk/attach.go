@@ -18,20 +18,16 @@ type AttachOptions struct {
 }
 
 // Attach makes this host a runner: it watches sessions, wakes a driver for a head whenever the head, its lanes, its run or an effect moves,
-// and races for the head's lease. One runner wins. It returns at once; running ends with ctx or with [Stepwell.Close].
+// and races for the head's lease. One runner wins. It returns at once; running ends with ctx or with [Stepwell.Close],
+// which give the heads back and leave the runs as they are.
 func (s *Stepwell) Attach(ctx context.Context, opts AttachOptions) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return api.ErrClosed
+	driving, done, err := s.driving(ctx)
+	if err != nil {
+		return err
 	}
-	s.running.Add(1)
-	s.mu.Unlock()
-	ctx, cancel := s.bounded(ctx)
 	go func() {
-		defer s.running.Done()
-		defer cancel()
-		s.runAll(ctx, opts.Sessions)
+		defer done()
+		s.runAll(driving, opts.Sessions)
 	}()
 	return nil
 }
@@ -46,7 +42,21 @@ func (s *Stepwell) runAll(ctx context.Context, ids []api.SessionID) {
 	if len(ids) > 0 {
 		return
 	}
-	running := make(map[store.SessionID]bool)
+	var mu sync.Mutex
+	told := make(map[store.SessionID]int) // how often a session that has a runner was told of
+	run := func(id store.SessionID) {
+		for seen := 0; ; {
+			mu.Lock()
+			if told[id] == seen {
+				delete(told, id)
+				mu.Unlock()
+				return
+			}
+			seen = told[id]
+			mu.Unlock()
+			s.runSession(ctx, id)
+		}
+	}
 	for pause := time.Duration(0); ctx.Err() == nil; pause = min(2*pause+100*time.Millisecond, 5*time.Second) {
 		sleep(ctx, pause)
 		for id, err := range s.opts.Store.WatchSessions(ctx) {
@@ -58,9 +68,12 @@ func (s *Stepwell) runAll(ctx context.Context, ids []api.SessionID) {
 				break
 			}
 			pause = 0
-			if !running[id] {
-				running[id] = true
-				runners.Go(func() { s.runSession(ctx, id) })
+			mu.Lock()
+			told[id]++ // a second time: one of this id was removed, and there is a new one
+			first := told[id] == 1
+			mu.Unlock()
+			if first {
+				runners.Go(func() { run(id) })
 			}
 		}
 	}
@@ -77,10 +90,7 @@ func (s *Stepwell) runSession(ctx context.Context, id store.SessionID) {
 			r.loops.Wait()
 		}
 		switch {
-		case ctx.Err() != nil, errors.Is(err, api.ErrClosed):
-			return
-		case errors.Is(err, api.ErrSessionNotFound):
-			s.forget(id)
+		case ctx.Err() != nil, errors.Is(err, api.ErrClosed), errors.Is(err, api.ErrSessionNotFound):
 			return
 		case err != nil:
 			s.log.ErrorContext(ctx, "run session", "session", id, "error", err)

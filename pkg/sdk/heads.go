@@ -117,8 +117,12 @@ func (s *Stepwell) MoveHead(ctx context.Context, opts api.MoveHeadOptions) (api.
 		return nil, err
 	}
 	name := head(opts.Head)
-	if listed, err := s.listed(ctx, session, name); err != nil || !listed {
-		return api.NotFound{}, err
+	listed, err := s.listed(ctx, session, name)
+	if err != nil {
+		return nil, err
+	}
+	if !listed {
+		return api.NotFound{}, nil
 	}
 	tip, err := session.ReadRefs(ctx, ref.Head(name))
 	if err != nil {

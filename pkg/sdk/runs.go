@@ -221,26 +221,23 @@ func (s *Stepwell) RunChanges(ctx context.Context, opts api.RunChangesOptions) (
 	return out, nil
 }
 
-// Step takes one durable step of a head.
+// Step takes one durable step of a head. When ctx ends, or the host closes, the step gives the head back and leaves the run to whoever takes
+// the next one.
 func (s *Stepwell) Step(ctx context.Context, opts api.HeadOptions) (api.StepOutcome, error) {
 	session, err := s.reading(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	outcome, err := session.Step(ctx, s.stepOptions(head(opts.Head)))
+	driving, done, err := s.driving(ctx)
 	if err != nil {
-		return nil, fault(err)
+		return nil, err
+	}
+	defer done()
+	outcome, err := session.Step(driving, s.stepOptions(head(opts.Head)))
+	if err != nil {
+		return nil, s.ended(ctx, err)
 	}
 	return stepOutcome(outcome), nil
-}
-
-// bounded returns ctx, ended early with [kernel.ErrReleased] when the host closes.
-func (s *Stepwell) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.life, func() { cancel(kernel.ErrReleased) })
-	return out, func() { stop(); cancel(nil) }
 }
 
 func (s *Stepwell) stepOptions(name string) kernel.StepOptions {

@@ -120,28 +120,6 @@ func New(opts Options) (*Stepwell, error) {
 	return s, nil
 }
 
-// Close gives every head that this host drives back, waits until that is done, and closes its session handles. Runs go on when a host
-// attaches again.
-func (s *Stepwell) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	s.mu.Unlock()
-	s.stop(kernel.ErrReleased)
-	s.running.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, session := range s.sessions {
-		errs = append(errs, session.Close())
-	}
-	clear(s.sessions)
-	return errors.Join(errs...)
-}
-
 // open returns the one handle that this host has on a session.
 func (s *Stepwell) open(ctx context.Context, id api.SessionID) (*kernel.Session, error) {
 	key := store.SessionID(id)
@@ -153,36 +131,47 @@ func (s *Stepwell) open(ctx context.Context, id api.SessionID) (*kernel.Session,
 		return nil, api.ErrClosed
 	}
 	if ok {
-		return session, nil
+		// Another host may have removed the session, and even made a new one of the same id, which this handle does not reach.
+		_, err := session.Info(ctx)
+		if err == nil {
+			return session, nil
+		}
+		if !errors.Is(err, store.ErrUnknownSession) {
+			return nil, fault(err)
+		}
+		s.forget(session)
 	}
 	opened, err := s.opts.Store.OpenSession(ctx, key)
 	if err != nil {
 		return nil, fault(err)
 	}
-	return s.adopt(opened), nil
+	return s.adopt(opened)
 }
 
 // adopt keeps a handle, or closes it in favour of one that was opened meanwhile.
-func (s *Stepwell) adopt(opened store.Session) *kernel.Session {
+func (s *Stepwell) adopt(opened store.Session) (*kernel.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		_ = opened.Close()
+		return nil, api.ErrClosed
+	}
 	if session, ok := s.sessions[opened.ID()]; ok {
 		_ = opened.Close()
-		return session
+		return session, nil
 	}
 	session := kernel.New(opened, &kernel.Options{Now: s.opts.Now})
 	s.sessions[opened.ID()] = session
-	return session
+	return session, nil
 }
 
-// forget drops the handle of a session that is gone.
-func (s *Stepwell) forget(id store.SessionID) {
+// forget drops the handle of a session that is gone. It stays open, so that its watches learn from the store that the session was
+// removed and do not take this for a host that closes.
+func (s *Stepwell) forget(session *kernel.Session) {
 	s.mu.Lock()
-	session, ok := s.sessions[id]
-	delete(s.sessions, id)
-	s.mu.Unlock()
-	if ok {
-		_ = session.Close()
+	defer s.mu.Unlock()
+	if s.sessions[session.ID()] == session {
+		delete(s.sessions, session.ID())
 	}
 }
 
@@ -216,4 +205,6 @@ func (s *Stepwell) actor(a *object.Actor) *object.Actor {
 	return a
 }
 
-func newSessionID() store.SessionID { return store.SessionID("ses_" + uuid.Must(uuid.NewV7()).String()) }
+func newSessionID() store.SessionID {
+	return store.SessionID("ses_" + uuid.Must(uuid.NewV7()).String())
+}

@@ -58,18 +58,27 @@ func (s *Stepwell) CreateSession(ctx context.Context, opts api.CreateSessionOpti
 		create.Objects = []object.Encoded{blob}
 		create.Refs = []store.Update{{Name: ref.Fact(factName), To: blob.OID}}
 	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
 	outcome, err := s.opts.Store.CreateSession(ctx, create)
 	if err != nil {
 		return nil, fault(err)
 	}
 	switch o := outcome.(type) {
 	case store.SessionCreated:
-		s.adopt(o.Session)
-		info, err := s.info(ctx, create.ID, s.now())
-		return api.SessionCreated{Session: info}, err
+		_ = o.Session.Close() // opened again below, like every other
+		info, err := s.GetSession(ctx, api.SessionOptions{SessionID: api.SessionID(create.ID)})
+		if err != nil {
+			return nil, err
+		}
+		return api.SessionCreated{Session: info}, nil
 	case store.SessionExists:
 		info, err := s.GetSession(ctx, api.SessionOptions{SessionID: api.SessionID(create.ID)})
-		return api.SessionExists{Session: info}, err
+		if err != nil {
+			return nil, err
+		}
+		return api.SessionExists{Session: info}, nil
 	}
 	panic("unreachable")
 }
@@ -122,6 +131,9 @@ func (s *Stepwell) ListSessions(ctx context.Context, opts api.ListSessionsOption
 	if limit == 0 {
 		limit = api.DefaultPage
 	}
+	if err := s.ready(); err != nil {
+		return api.SessionPage{}, err
+	}
 	rows, err := s.opts.Store.ListSessions(ctx, store.SessionID(opts.Cursor), limit+1)
 	if err != nil {
 		if errors.Is(err, store.ErrInvalid) {
@@ -139,12 +151,24 @@ func (s *Stepwell) ListSessions(ctx context.Context, opts api.ListSessionsOption
 		if errors.Is(err, api.ErrSessionNotFound) {
 			continue // deleted since the page was read
 		}
+		if errors.Is(err, object.ErrCorrupt) {
+			s.log.ErrorContext(ctx, "list sessions", "session", row.ID, "error", err)
+			info, err = damaged(row), nil
+		}
 		if err != nil {
 			return api.SessionPage{}, err
 		}
 		page.Items = append(page.Items, info)
 	}
 	return page, nil
+}
+
+// damaged is the row of a session that cannot be read. It stays on the list, so that it can be checked and deleted, and so that one such
+// session does not hide the others.
+func damaged(row store.SessionInfo) api.SessionInfo {
+	return api.SessionInfo{
+		SessionID: api.SessionID(row.ID), CreatedAt: row.CreatedAt, LastActivityAt: row.CreatedAt, Heads: []string{DefaultHead},
+	}
 }
 
 // RenameSession sets or removes the session's name.
@@ -213,6 +237,6 @@ func (s *Stepwell) DeleteSession(ctx context.Context, opts api.DeleteSessionOpti
 	if err := s.opts.Store.DeleteSession(ctx, session.ID()); err != nil {
 		return fault(err)
 	}
-	s.forget(session.ID())
+	s.forget(session)
 	return nil
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
@@ -22,19 +23,27 @@ func (s *Stepwell) WaitRun(ctx context.Context, opts api.HeadOptions) (api.WaitO
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.bounded(ctx)
+	bounded, cancel := s.bounded(ctx)
 	defer cancel()
+	outcome, err := s.wait(bounded, session, head(opts.Head))
+	if err != nil {
+		return nil, s.ended(ctx, err)
+	}
+	return outcome, nil
+}
+
+func (s *Stepwell) wait(ctx context.Context, session *kernel.Session, name string) (api.WaitOutcome, error) {
 	for {
 		if ctx.Err() != nil {
-			return nil, waitEnded(ctx)
+			return nil, context.Cause(ctx)
 		}
 		seq, err := session.LastSeq(ctx)
 		if err != nil {
-			return nil, fault(err)
+			return nil, err
 		}
-		outcome, err := s.settled(ctx, session, head(opts.Head))
+		outcome, err := s.settled(ctx, session, name)
 		if err != nil {
-			return nil, fault(err)
+			return nil, err
 		}
 		if outcome == nil {
 			if err := nextEvent(ctx, session, seq); err != nil {
@@ -42,9 +51,9 @@ func (s *Stepwell) WaitRun(ctx context.Context, opts api.HeadOptions) (api.WaitO
 			}
 			continue
 		}
-		held, err := s.held(ctx, session, head(opts.Head))
+		held, err := s.held(ctx, session, name)
 		if err != nil {
-			return nil, fault(err)
+			return nil, err
 		}
 		if held {
 			timer := time.NewTimer(leasePoll)
@@ -57,19 +66,12 @@ func (s *Stepwell) WaitRun(ctx context.Context, opts api.HeadOptions) (api.WaitO
 		}
 		last, err := session.LastSeq(ctx)
 		if err != nil {
-			return nil, fault(err)
+			return nil, err
 		}
 		if last == seq {
 			return outcome, nil
 		}
 	}
-}
-
-func waitEnded(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != kernel.ErrReleased { //nolint:errorlint // the very cause that bounded set
-		return cause
-	}
-	return api.ErrClosed
 }
 
 // settled returns what the head would be reported as, or nil while something is still going to happen by itself.
@@ -103,10 +105,13 @@ func (s *Stepwell) held(ctx context.Context, session *kernel.Session, name strin
 	return held, err
 }
 
-// nextEvent blocks until the stream has grown past seq.
+// nextEvent blocks until the stream has grown past seq. A stream that was trimmed beyond it has.
 func nextEvent(ctx context.Context, session *kernel.Session, seq store.Seq) error {
 	for _, err := range session.WatchEvents(ctx, seq) {
-		return fault(err)
+		if errors.Is(err, store.ErrCursorExpired) {
+			return nil
+		}
+		return err
 	}
 	return nil // ctx ended
 }

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
@@ -23,59 +22,61 @@ func (s *Stepwell) Watch(ctx context.Context, opts api.WatchOptions) iter.Seq2[a
 			yield(api.Event{}, err)
 			return
 		}
-		ctx, cancel := s.bounded(ctx)
+		bounded, cancel := s.bounded(ctx)
 		defer cancel()
-		after, last, err := start(ctx, session, opts)
+		stopped := false
+		err = watch(bounded, session, opts, func(e api.Event) bool {
+			stopped = !yield(e, nil)
+			return !stopped
+		})
+		if stopped || ctx.Err() != nil {
+			return
+		}
+		yield(api.Event{}, s.ended(ctx, err))
+	}
+}
+
+// watch yields events until ctx or yield ends it, or an error does.
+func watch(ctx context.Context, session *kernel.Session, opts api.WatchOptions, yield func(api.Event) bool) error {
+	after, last, err := start(ctx, session, opts)
+	if err != nil {
+		return err
+	}
+	synced := api.Event{Seq: int64(last), Body: api.SyncedEvent{}}
+	if after >= last && !yield(synced) {
+		return nil
+	}
+	for e, err := range session.WatchEvents(ctx, after) {
 		if err != nil {
-			if ctx.Err() == nil {
-				yield(api.Event{}, fault(err))
-			}
-			return
+			return err
 		}
-		synced := api.Event{Seq: int64(last), Body: api.SyncedEvent{}}
-		if after >= last && !yield(synced, nil) {
-			return
+		bodies, err := project(ctx, session, e)
+		if err != nil {
+			return err
 		}
-		for e, err := range session.WatchEvents(ctx, after) {
-			if err != nil {
-				if ctx.Err() == nil {
-					yield(api.Event{}, fault(err))
-				}
-				return
-			}
-			bodies, err := project(ctx, session, e)
-			if err != nil {
-				if ctx.Err() == nil {
-					yield(api.Event{}, fault(err))
-				}
-				return
-			}
-			for i, b := range bodies {
-				if !yield(api.Event{Seq: int64(e.Seq), More: i < len(bodies)-1, Body: b}, nil) {
-					return
-				}
-			}
-			if e.Seq == last && !yield(synced, nil) {
-				return
+		for i, b := range bodies {
+			if !yield(api.Event{Seq: int64(e.Seq), More: i < len(bodies)-1, Body: b}) {
+				return nil
 			}
 		}
-		if s.life.Err() != nil && errors.Is(context.Cause(ctx), kernel.ErrReleased) {
-			yield(api.Event{}, api.ErrClosed)
+		if e.Seq == last && !yield(synced) {
+			return nil
 		}
 	}
+	return nil
 }
 
 // start returns the cursor to read after and the newest event at this moment.
 func start(ctx context.Context, session *kernel.Session, opts api.WatchOptions) (after, last store.Seq, err error) {
+	floor, err := session.Floor(ctx) // before the newest event, which is never below it
+	if err != nil {
+		return 0, 0, err
+	}
 	if last, err = session.LastSeq(ctx); err != nil {
 		return 0, 0, err
 	}
 	if opts.Live {
 		return last, last, nil
-	}
-	floor, err := session.Floor(ctx)
-	if err != nil {
-		return 0, 0, err
 	}
 	if opts.AfterSeq == nil {
 		return floor, last, nil
