@@ -9,7 +9,6 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/view"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
 	"github.com/stepwell-dev/stepwell/pkg/message"
 )
@@ -38,8 +37,12 @@ func (s *Stepwell) Send(ctx context.Context, opts api.SendOptions) (api.SendRece
 	case kernel.Queued:
 		return api.Queued{Change: o.Change}, nil
 	case kernel.Duplicate:
-		if err := sameContent(ctx, session, o.Change, content); err != nil {
+		same, err := used(ctx, session, o.Change, func(b object.Body) (bool, error) { return saysSame(b, content) })
+		if err != nil {
 			return nil, err
+		}
+		if !same {
+			return nil, api.ErrKeyReused
 		}
 		return api.Duplicate{Change: o.Change}, nil
 	}
@@ -63,9 +66,9 @@ func (s *Stepwell) Configure(ctx context.Context, opts api.ConfigureOptions) (ap
 	if err != nil {
 		return nil, err
 	}
+	config := object.ConfigBody{Model: opts.Model, ThinkingLevel: opts.ThinkingLevel}
 	outcome, err := session.Submit(ctx, kernel.SubmitOptions{
-		Head: head(opts.Head), Lane: lane, Key: opts.Key, Author: s.actor(opts.Actor),
-		Body: object.ConfigBody{Model: opts.Model, ThinkingLevel: opts.ThinkingLevel},
+		Head: head(opts.Head), Lane: lane, Key: opts.Key, Author: s.actor(opts.Actor), Body: config,
 	})
 	if err != nil {
 		return nil, invalid(err)
@@ -74,6 +77,16 @@ func (s *Stepwell) Configure(ctx context.Context, opts api.ConfigureOptions) (ap
 	case kernel.Queued:
 		return api.Queued{Change: o.Change}, nil
 	case kernel.Duplicate:
+		same, err := used(ctx, session, o.Change, func(b object.Body) (bool, error) {
+			first, ok := b.(object.ConfigBody)
+			return ok && object.Config(first).Equal(object.Config(config)), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			return nil, api.ErrKeyReused
+		}
 		return api.Queued{Change: o.Change}, nil
 	}
 	panic("unreachable")
@@ -128,36 +141,41 @@ func (s *Stepwell) listed(ctx context.Context, session *kernel.Session, name str
 	return !oids[0].IsZero() || !oids[1].IsZero(), nil
 }
 
-// sameContent reports a key that was used before for something else.
-func sameContent(ctx context.Context, session *kernel.Session, change object.OID, content api.Content) error {
+// used reports whether the change that a key was used for is the one that same knows.
+func used(ctx context.Context, session *kernel.Session, change object.OID, same func(object.Body) (bool, error)) (bool, error) {
 	o, ok, err := session.GetObject(ctx, change)
-	if err != nil || !ok {
-		return fault(err) // a change that is gone was once accepted under the key
+	if err != nil {
+		return false, fault(err)
+	}
+	if !ok {
+		return true, nil // a change that is gone was once accepted under the key
 	}
 	first, ok := o.(object.Change)
 	if !ok {
-		return nil
+		return false, nil
 	}
-	body, ok := first.Body.(object.MessageBody)
+	return same(first.Body)
+}
+
+// saysSame reports whether b is a user message of this content.
+func saysSame(b object.Body, content api.Content) (bool, error) {
+	body, ok := b.(object.MessageBody)
 	if !ok {
-		return api.ErrKeyReused
+		return false, nil
 	}
 	said, ok := body.Message.(message.User)
 	if !ok {
-		return api.ErrKeyReused
+		return false, nil
 	}
 	before, err := api.Marshal(api.Content(said.Content))
 	if err != nil {
-		return err
+		return false, err
 	}
 	now, err := api.Marshal(content)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !bytes.Equal(before, now) {
-		return api.ErrKeyReused
-	}
-	return nil
+	return bytes.Equal(before, now), nil
 }
 
 // invalid turns the kernel's refusal of an argument into the service's.
@@ -166,102 +184,6 @@ func invalid(err error) error {
 		return api.Invalid("", "%v", err)
 	}
 	return fault(err)
-}
-
-// Cancel withdraws a pending change.
-func (s *Stepwell) Cancel(ctx context.Context, opts api.CancelOptions) (api.CancelOutcome, error) {
-	if err := opts.Validate(); err != nil {
-		return nil, err
-	}
-	session, err := s.open(ctx, opts.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := session.Cancel(ctx, head(opts.Head), opts.Change, s.actor(opts.Actor))
-	if err != nil {
-		return nil, invalid(err)
-	}
-	switch outcome.(type) {
-	case kernel.Cancelled:
-		return api.Cancelled{}, nil
-	case kernel.Landed:
-		return api.Landed{}, nil
-	case kernel.NotFound:
-		return api.NotFound{}, nil
-	}
-	panic("unreachable")
-}
-
-// Redeliver moves, edits or reorders a pending change.
-func (s *Stepwell) Redeliver(ctx context.Context, opts api.RedeliverOptions) (api.RedeliverOutcome, error) {
-	if err := opts.Validate(); err != nil {
-		return nil, err
-	}
-	if opts.Lane != "" && !s.opts.Landing.Serves(opts.Lane) {
-		return nil, api.Invalid("/lane", "the landing policy does not serve lane %q; it serves %s", opts.Lane, s.lanes())
-	}
-	session, err := s.open(ctx, opts.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	change := kernel.RedeliverOptions{
-		Head: head(opts.Head), Change: opts.Change, Lane: opts.Lane, Actor: s.actor(opts.Actor),
-		Place: kernel.Placement{End: opts.End, Before: opts.Before},
-	}
-	if len(opts.Content) > 0 {
-		change.Body = object.MessageBody{Message: message.User{Content: opts.Content.Clean(), Timestamp: s.now()}}
-	}
-	outcome, err := session.Redeliver(ctx, change)
-	if err != nil {
-		return nil, invalid(err)
-	}
-	switch o := outcome.(type) {
-	case kernel.Redelivered:
-		return api.Redelivered{Change: o.Change}, nil
-	case kernel.Unchanged:
-		return api.Unchanged{}, nil
-	case kernel.Landed:
-		return api.Landed{}, nil
-	case kernel.NotFound:
-		return api.NotFound{}, nil
-	}
-	panic("unreachable")
-}
-
-// Pending returns the user messages of a head that have not landed.
-func (s *Stepwell) Pending(ctx context.Context, opts api.HeadOptions) ([]api.PendingItem, error) {
-	session, err := s.reading(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	items, err := session.Pending(ctx, head(opts.Head))
-	if err != nil {
-		return nil, fault(err)
-	}
-	return pendingItems(items), nil
-}
-
-// pendingItems keeps what a client shows: user messages.
-func pendingItems(items []view.PendingItem) []api.PendingItem {
-	out := []api.PendingItem{}
-	for _, it := range items {
-		if p, ok := pendingItem(it.Lane, it.OID, it.Change.Change); ok {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-func pendingItem(lane string, oid object.OID, c object.Change) (api.PendingItem, bool) {
-	body, ok := c.Body.(object.MessageBody)
-	if !ok {
-		return api.PendingItem{}, false
-	}
-	user, ok := body.Message.(message.User)
-	if !ok {
-		return api.PendingItem{}, false
-	}
-	return api.PendingItem{Change: oid, Lane: lane, At: c.At, Content: user.Content, Author: c.Author, Key: c.Key}, true
 }
 
 // reading opens a session for an operation on a head, which has to be listed.
