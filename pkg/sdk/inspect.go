@@ -2,6 +2,8 @@ package sdk
 
 import (
 	"context"
+	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -57,6 +59,11 @@ func (s *Stepwell) Reflog(ctx context.Context, opts api.ReflogOptions) ([]api.Re
 	for end := last; end > floor && len(entries) < limit; {
 		start := max(floor, end-store.DefaultPage)
 		page, err := session.ReadEvents(ctx, start, int(end-start))
+		var expired *store.CursorExpiredError
+		if errors.As(err, &expired) {
+			floor = expired.Floor // trimmed meanwhile
+			continue
+		}
 		if err != nil {
 			return nil, fault(err)
 		}
@@ -171,6 +178,7 @@ func (s *Stepwell) Collect(ctx context.Context, opts api.CollectOptions) (api.Co
 	if err != nil {
 		return api.CollectReport{}, err
 	}
-	got, err := session.Collect(ctx, time.Duration(opts.GraceMS)*time.Millisecond)
+	grace := time.Duration(min(opts.GraceMS, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond // never wraps to a short one
+	got, err := session.Collect(ctx, grace)
 	return api.CollectReport{Scanned: got.Scanned, Reachable: got.Reachable, Swept: got.Swept}, fault(err)
 }
