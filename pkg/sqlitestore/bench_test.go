@@ -138,6 +138,26 @@ func must(t testing.TB, err error) {
 
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, opener) }
 
+// BenchmarkColdChain reads a chain that no cache has.
+func BenchmarkColdChain(b *testing.B) {
+	s := create(b, open(b, newPath(b), &sqlitestore.Options{CacheBytes: -1}), "s")
+	const n = 1000
+	objs := make([]object.Encoded, n)
+	var parent object.OID
+	for i := range objs {
+		objs[i] = encode(b, commit(parent, i+1))
+		parent = objs[i].OID
+	}
+	must(b, s.PutObjects(b.Context(), objs))
+	for b.Loop() {
+		chain, err := s.Chain(b.Context(), parent, object.OID{}, n)
+		must(b, err)
+		if len(chain) != n {
+			b.Fatalf("the chain has %d entries", len(chain))
+		}
+	}
+}
+
 // BenchmarkWake is a commit of another process until the watch here sees it, with the pipe that asks for the commit.
 func BenchmarkWake(b *testing.B) {
 	path := newPath(b)

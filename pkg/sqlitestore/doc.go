@@ -9,6 +9,9 @@
 // savepoint of its own, and answers after the COMMIT: calls that arrive together share one fsync, and a single caller waits
 // for nobody. Other processes are kept out by SQLite's own write lock.
 //
+// A write that has returned survives the death of the machine, or with [Normal] that of the process. Leases only survive the process:
+// they are liveness, and all holders end with the machine, see setSync.
+//
 // # Waking
 //
 // Watches of the same Store are woken by the commit itself. For other processes the writer touches a file after the COMMIT;

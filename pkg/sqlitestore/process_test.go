@@ -42,6 +42,9 @@ func serve(ctx context.Context, path string, in io.Reader, out io.Writer) error 
 	_, _ = fmt.Fprintln(out, "ready")
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		word, arg, _ := strings.Cut(lines.Text(), " ")
+		if word == "stream" {
+			return stream(ctx, st, out)
+		}
 		answer, err := obey(ctx, st, word, arg)
 		if err != nil {
 			return err
@@ -107,6 +110,20 @@ func submitMany(ctx context.Context, s store.Session, who string, n int) error {
 		}
 	}
 	return nil
+}
+
+// stream submits until it is killed and says so after each.
+func stream(ctx context.Context, st *sqlitestore.Store, out io.Writer) error {
+	s, err := st.OpenSession(ctx, "s")
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if err := submitMany(ctx, s, strconv.Itoa(i), 1); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(out, "submitted", i)
+	}
 }
 
 // A child is another process.
@@ -286,6 +303,32 @@ func TestProcesses_InterleaveOnOneChain(t *testing.T) {
 	if len(events) != 2*each {
 		t.Errorf("%d events, want %d", len(events), 2*each)
 	}
+	must(t, st.IntegrityCheck(t.Context()))
+}
+
+func TestProcesses_KilledWriterLosesNothingItAnswered(t *testing.T) {
+	path := newPath(t)
+	st := open(t, path, nil)
+	s := create(t, st, "s")
+	other := start(t, path)
+	other.send("stream")
+	const answered = 100
+	for range answered {
+		other.line()
+	}
+	other.kill()
+
+	tip, err := s.ReadRefs(t.Context(), "refs/queues/main/user/tip")
+	must(t, err)
+	chain, err := s.Chain(t.Context(), tip[0], object.OID{}, 1<<20)
+	must(t, err)
+	last, err := s.LastSeq(t.Context())
+	must(t, err)
+	if len(chain) < answered || int(last) != len(chain) {
+		t.Errorf("%d entries and %d events after %d answers; want as many entries as events, and no fewer than answers",
+			len(chain), last, answered)
+	}
+	must(t, submitMany(t.Context(), s, "next", 1)) // nothing is left locked
 	must(t, st.IntegrityCheck(t.Context()))
 }
 
