@@ -198,16 +198,30 @@ func (p *probe) strict(name string) tool.Tool {
 	return t
 }
 
+func TestB13_ACallWithoutArgumentBytes(t *testing.T) {
+	var p, q probe
+	w := newWorld(t, scripted.Play(
+		scripted.RawCall("a", "strict", ""), scripted.RawCall("b", "free", ""), scripted.End(message.StopToolUse), scripted.Text("I see"),
+	), p.strict("strict"), q.tool("free", tool.ReplaySafe, says("ran")))
+	w.send("steer", "hi")
+	w.steps()
+	w.wantPhase("done")
+	w.ruleG()
+	got := w.results()
+	if !got[0].IsError || !strings.Contains(textOf(got[0]), "path") || p.runs() != 0 || got[1].IsError || q.runs() != 1 {
+		t.Errorf("results %+v", got)
+	}
+}
+
 func TestCallsThatCannotRunOpenNoEffect(t *testing.T) {
 	for name, c := range map[string]struct {
 		step scripted.Step
 		want string
 	}{
-		"B13 no arguments at all": {scripted.RawCall("a", "strict", ""), "path"},
-		"unknown tool":            {scripted.Call("a", "nope", "{}"), `"nope" is not known; the tools are: strict`},
-		"wrong type":              {scripted.Call("a", "strict", `{"path":1}`), "arguments.path"},
-		"not JSON":                {scripted.RawCall("a", "strict", `{"path":`), "not a JSON object"},
-		"B65 beyond doubles":      {scripted.RawCall("a", "strict", `{"path":9007199254740993}`), "not a JSON object"},
+		"unknown tool":   {scripted.Call("a", "nope", "{}"), `"nope" is not known; the tools are: strict`},
+		"wrong type":     {scripted.Call("a", "strict", `{"path":1}`), "arguments.path"},
+		"not JSON":       {scripted.RawCall("a", "strict", `{"path":`), "not a JSON object"},
+		"beyond doubles": {scripted.RawCall("a", "strict", `{"path":9007199254740993}`), "not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p probe

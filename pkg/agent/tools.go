@@ -135,13 +135,13 @@ func (b *batch) fail(err error) {
 
 // outcome says how the batch ended. A lost lease outranks everything: nothing may be published.
 func (b *batch) outcome(ctx context.Context) (kernel.ToolsOutcome, error) {
-	superseded := interruptionOf(ctx) == superseded
+	moot := interruptionOf(ctx) == superseded
 	for i := range b.calls {
 		if b.results[i] != nil {
 			continue
 		}
 		switch {
-		case superseded, b.parked[i] && b.failure != nil:
+		case moot, b.parked[i] && b.failure != nil:
 			// The run ends here, and a wait cannot outlive it.
 			b.answer(i, errorResult(textAbortedWait))
 		case !b.parked[i]:
@@ -157,7 +157,7 @@ func (b *batch) outcome(ctx context.Context) (kernel.ToolsOutcome, error) {
 		return kernel.BatchFailed{Cause: b.cause}, nil
 	case b.conflict:
 		return kernel.BatchConflict{}, nil
-	case b.released && !superseded:
+	case b.released && !moot:
 		return nil, fmt.Errorf("tool batch: %w", context.Cause(ctx))
 	}
 	var results []message.ToolResult
