@@ -16,8 +16,8 @@ const schemaVersion = 1
 // applicationID marks a file as ours ("Step").
 const applicationID = 0x53746570
 
-// The tables. Bodies lie in a rowid table: it is filled from left to right, so its pages are full, while a body inside the
-// oid index would leave every page a third empty. Session keys are never used twice (AUTOINCREMENT), so that a handle on a
+// The tables. Objects and events lie in rowid tables: those are filled from left to right and hold a row of up to a page, while a row of a
+// few kilobytes inside an index would leave most of a page of its own empty. Session keys are never used twice (AUTOINCREMENT), so that a handle on a
 // deleted session cannot reach a later one of the same id.
 const schema = `
 CREATE TABLE sessions (
@@ -56,8 +56,8 @@ CREATE TABLE events (
 	seq     INTEGER NOT NULL,
 	at      INTEGER NOT NULL,
 	body    BLOB    NOT NULL,
-	PRIMARY KEY (session, seq)
-) STRICT, WITHOUT ROWID;
+	UNIQUE (session, seq)
+) STRICT;
 `
 
 // ErrWrongFile reports a file that is not a store of this version. It was not modified.
