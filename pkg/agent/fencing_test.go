@@ -210,9 +210,10 @@ func TestTheIntentIsThereBeforeTheToolRuns(t *testing.T) {
 	var w *world
 	w = newWorld(t, scripted.Play(scripted.Call("a", "t", `{"n":1}`), scripted.End(message.StopToolUse), scripted.Text("ok")),
 		p.tool("t", tool.ReplaySafe, func(context.Context, tool.Call) (tool.Outcome, error) {
-			intent, ok := w.effect("a").Effect.(object.Intent)
+			effect := w.effect("a").Effect //nolint:contextcheck // a look from outside
+			intent, ok := effect.(object.Intent)
 			if !ok || intent.Tool != "t" || string(intent.Args) != `{"n":1}` || intent.Replay != object.ReplaySafe {
-				t.Errorf("effect %+v while the tool runs", w.effect("a").Effect)
+				t.Errorf("effect %+v while the tool runs", effect)
 			}
 			return tool.Text("ok"), nil
 		}))
@@ -288,15 +289,15 @@ func TestACompetingSettlementWins(t *testing.T) {
 	var p probe
 	var w *world
 	w = newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok")),
-		p.tool("t", tool.ReplaySafe, func(context.Context, tool.Call) (tool.Outcome, error) {
-			seen := w.effect("a")
+		p.tool("t", tool.ReplaySafe, func(ctx context.Context, _ tool.Call) (tool.Outcome, error) {
+			seen := w.effect("a") //nolint:contextcheck // a rival from outside
 			winner, err := object.Encode(object.Result{Intent: seen.IntentOID, At: w.Now() + 1, Result: message.ToolResult{
 				ToolCallID: "a", ToolName: "t", Content: []message.Content{message.Text{Text: "winner"}},
 			}})
 			if err != nil {
 				return nil, err
 			}
-			_, err = w.UpdateRefs(t.Context(), []store.Update{{Name: ref.Effect(w.run().ID, "a"), From: seen.OID, To: winner.OID}},
+			_, err = w.UpdateRefs(ctx, []store.Update{{Name: ref.Effect(seen.Intent.RunID, "a"), From: seen.OID, To: winner.OID}},
 				store.UpdateOptions{Reason: "rival", Objects: []object.Encoded{winner}})
 			return tool.Text("loser"), err
 		}))

@@ -16,11 +16,11 @@ func (b *batch) recoverCall(ctx context.Context, i int, state kernel.EffectState
 	case object.Intent:
 		b.recoverIntent(ctx, i, state)
 	case object.Waiting:
-		b.recoverWait(ctx, i, state, e)
+		b.recoverWait(ctx, i, state)
 	case object.Expired:
 		b.wake(ctx, i, state, e.Waiting, tool.Wake{Expired: true})
 	case object.Signal:
-		b.wake(ctx, i, state, e.Waiting, tool.Wake{Reply: e.Signal})
+		b.wake(ctx, i, state, e.Waiting, tool.Wake{Reply: e.Signal.Clone()})
 	case object.Result:
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *batch) recoverIntent(ctx context.Context, i int, state kernel.EffectSta
 	b.running.Go(func() { b.execute(ctx, i, state) })
 }
 
-func (b *batch) recoverWait(ctx context.Context, i int, state kernel.EffectState, w object.Waiting) {
+func (b *batch) recoverWait(ctx context.Context, i int, state kernel.EffectState) {
 	switch {
 	case b.interrupted(ctx) == aborted:
 		b.wake(ctx, i, state, state.OID, tool.Wake{Aborted: true})

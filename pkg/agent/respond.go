@@ -32,7 +32,7 @@ func (t *Turn) Respond(ctx context.Context, in kernel.TurnInput) (kernel.Respond
 		m = llm.ErrorMessage(r.leave(head), llm.Failure{Kind: llm.FailureUnknown}, "the provider "+err.Error())
 		m = normalize(m, head)
 		m.Timestamp = in.Session.Now()
-		return kernel.ResponseFailed{Message: m, Error: m.ErrorMessage, Class: object.FailedProvider}, nil
+		return kernel.ResponseFailed{Message: m, Error: m.ErrorMessage, Class: object.FailedProvider}, nil //nolint:nilerr // the panic is the outcome
 	case ctx.Err() != nil && m.StopReason == message.StopError:
 		// What fails after it was stopped failed because it was stopped.
 		m = llm.AbortedMessage(m)

@@ -28,7 +28,7 @@ func TestResponseStreamsWithItsAttempt(t *testing.T) {
 	run := w.wantPhase("done")
 
 	want := map[store.DeltaPart]string{store.ThinkingPart: "hm", store.TextPart: "Hello"}
-	got := map[store.DeltaPart]string{}
+	got := make(map[store.DeltaPart]string)
 	for _, e := range w.events() {
 		if d, ok := e.(store.DeltaEvent); ok {
 			if d.RunID != run.ID || d.Attempt != 1 {

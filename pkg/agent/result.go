@@ -33,8 +33,14 @@ func errorResult(text string) message.ToolResult {
 	return message.ToolResult{Content: []message.Content{message.Text{Text: text}}, IsError: true}
 }
 
+// doneResult shares nothing with the tool that could still change.
 func doneResult(d tool.Done) message.ToolResult {
-	return message.ToolResult{Content: d.Content, Details: d.Details, Title: d.Title, IsError: d.IsError, Usage: d.Usage}
+	r := message.ToolResult{Content: d.Content, Details: d.Details.Clone(), Title: d.Title, IsError: d.IsError}
+	if d.Usage != nil {
+		usage := *d.Usage
+		r.Usage = &usage
+	}
+	return r
 }
 
 // limited returns r with clean text and within the limits. It copies what it changes.

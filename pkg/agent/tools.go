@@ -181,7 +181,8 @@ func (b *batch) outcome(ctx context.Context) (kernel.ToolsOutcome, error) {
 // call returns what a tool sees of call i.
 func (b *batch) call(ctx context.Context, i int, p *progress) tool.Call {
 	return tool.Call{
-		ID: b.calls[i].ID, Name: b.calls[i].Name, Arguments: b.calls[i].Arguments, Now: b.in.Now, RunID: b.in.Run.ID,
-		Progress: func(said tool.Progress) { p.say(ctx, said) },
+		ID: b.calls[i].ID, Name: b.calls[i].Name, Now: b.in.Now, RunID: b.in.Run.ID,
+		Arguments: b.calls[i].Arguments.Clone(), // a tool that writes into them must not change the branch
+		Progress:  func(said tool.Progress) { p.say(ctx, said) },
 	}
 }
