@@ -3,7 +3,6 @@ package memstore
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -28,16 +27,6 @@ func (r *row) object(oid object.OID) (object.Object, error) {
 	}
 	r.decoded.Store(&o)
 	return o, nil
-}
-
-// checkObjects refuses what [object.Encode] did not make, so that a mistake shows where it is made.
-func checkObjects(objs []object.Encoded) error {
-	for i, o := range objs {
-		if object.Hash(o.Body) != o.OID {
-			return fmt.Errorf("%w: objects[%d]: the body is not that of %s; use object.Encode", store.ErrInvalid, i, o.OID)
-		}
-	}
-	return nil
 }
 
 func (r *repository) put(objs []object.Encoded, now store.Millis) {
@@ -122,7 +111,7 @@ func (s *session) ListObjects(ctx context.Context) ([]store.Stored, error) {
 
 // PutObjects implements [store.ObjectWriter].
 func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
-	if err := checkObjects(objs); err != nil {
+	if err := store.CheckObjects(objs); err != nil {
 		return err
 	}
 	return s.update(ctx, func(r *repository, now store.Millis) error {

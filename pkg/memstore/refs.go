@@ -23,9 +23,6 @@ func prepare(updates []store.Update, opts store.UpdateOptions) (change, error) {
 	if err := store.CheckUpdate(updates, opts); err != nil {
 		return change{}, err
 	}
-	if err := checkObjects(opts.Objects); err != nil {
-		return change{}, err
-	}
 	c := change{objects: opts.Objects}
 	var bodies []store.EventBody
 	for _, u := range updates {

@@ -66,16 +66,11 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 
 // prepareCreate checks the first contents of a session and encodes them.
 func prepareCreate(opts store.CreateOptions) (change, error) {
-	if err := store.CheckSessionID(opts.ID); err != nil {
+	if err := store.CheckCreate(opts); err != nil {
 		return change{}, err
 	}
 	if len(opts.Refs) == 0 {
-		return change{objects: opts.Objects}, checkObjects(opts.Objects)
-	}
-	for i, u := range opts.Refs {
-		if !u.From.IsZero() {
-			return change{}, fmt.Errorf("%w: refs[%d]: a first ref has a zero from, got %s", store.ErrInvalid, i, u.From)
-		}
+		return change{objects: opts.Objects}, nil
 	}
 	return prepare(opts.Refs, store.UpdateOptions{Reason: opts.Reason, Actor: opts.Actor, Objects: opts.Objects})
 }

@@ -41,13 +41,10 @@ func (b *body) object(oid object.OID) (object.Object, error) {
 	return o, nil
 }
 
-// packObjects refuses what [object.Encode] did not make, so that a mistake shows where it is made, and compresses the rest.
-func (s *Store) packObjects(objs []object.Encoded) ([]packed, error) {
+// packObjects compresses objects that were checked.
+func (s *Store) packObjects(objs []object.Encoded) []packed {
 	out := make([]packed, len(objs))
 	for i, o := range objs {
-		if o.Object == nil || object.Hash(o.Body) != o.OID {
-			return nil, fmt.Errorf("%w: objects[%d]: the body is not that of %s; use object.Encode", store.ErrInvalid, i, o.OID)
-		}
 		p := packed{oid: o.OID, kind: object.Kind(o.Object), plain: o.Body}
 		if parent := object.Parent(o.Object); !parent.IsZero() {
 			p.parent = parent[:]
@@ -55,7 +52,7 @@ func (s *Store) packObjects(objs []object.Encoded) ([]packed, error) {
 		p.how, p.body = s.codec.pack(o.Body)
 		out[i] = p
 	}
-	return out, nil
+	return out
 }
 
 func (t *tx) putObjects(session int64, objs []packed, now store.Millis) error {
@@ -92,11 +89,11 @@ func (s *session) cache(oid object.OID, b *body) {
 
 // PutObjects implements [store.ObjectWriter]. All are stored or none.
 func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
-	rows, err := s.store.packObjects(objs)
-	if err != nil {
+	if err := store.CheckObjects(objs); err != nil {
 		return err
 	}
-	err = s.write(ctx, true, func(t *tx, _ *position) error {
+	rows := s.store.packObjects(objs)
+	err := s.write(ctx, true, func(t *tx, _ *position) error {
 		return t.putObjects(s.key, rows, s.store.millis())
 	})
 	if err != nil {

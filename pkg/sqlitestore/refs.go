@@ -23,10 +23,7 @@ func (s *Store) prepare(updates []store.Update, opts store.UpdateOptions) (*chan
 	if err := store.CheckUpdate(updates, opts); err != nil {
 		return nil, err
 	}
-	objs, err := s.packObjects(opts.Objects)
-	if err != nil {
-		return nil, err
-	}
+	objs := s.packObjects(opts.Objects)
 	bodies := make([]store.EventBody, 0, len(updates)+len(opts.Events))
 	for _, u := range updates {
 		if u.From != u.To {

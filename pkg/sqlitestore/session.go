@@ -117,17 +117,11 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 }
 
 func (s *Store) prepareCreate(opts store.CreateOptions) (*change, error) {
-	if err := store.CheckSessionID(opts.ID); err != nil {
+	if err := store.CheckCreate(opts); err != nil {
 		return nil, err
 	}
-	for i, u := range opts.Refs {
-		if !u.From.IsZero() {
-			return nil, fmt.Errorf("%w: refs[%d]: a first ref must have a zero from, got %s", store.ErrInvalid, i, u.From)
-		}
-	}
 	if len(opts.Refs) == 0 {
-		objs, err := s.packObjects(opts.Objects)
-		return &change{objects: objs}, err
+		return &change{objects: s.packObjects(opts.Objects)}, nil
 	}
 	return s.prepare(opts.Refs, store.UpdateOptions{Reason: opts.Reason, Actor: opts.Actor, Objects: opts.Objects})
 }

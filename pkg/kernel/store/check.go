@@ -72,7 +72,36 @@ func CheckUpdate(updates []Update, opts UpdateOptions) error {
 		}
 		seen[u.Name] = true
 	}
+	if err := CheckObjects(opts.Objects); err != nil {
+		return err
+	}
 	return checkBodies(opts.Events)
+}
+
+// CheckCreate reports why opts do not make a session. Every store calls it first.
+func CheckCreate(opts CreateOptions) error {
+	if err := CheckSessionID(opts.ID); err != nil {
+		return err
+	}
+	if len(opts.Refs) == 0 {
+		return CheckObjects(opts.Objects)
+	}
+	for i, u := range opts.Refs {
+		if !u.From.IsZero() {
+			return fmt.Errorf("%w: refs[%d]: a first ref has a zero from, got %s", ErrInvalid, i, u.From)
+		}
+	}
+	return CheckUpdate(opts.Refs, UpdateOptions{Reason: opts.Reason, Objects: opts.Objects})
+}
+
+// CheckObjects refuses what [object.Encode] did not make, so that a mistake shows where it is made. Every store calls it first.
+func CheckObjects(objs []object.Encoded) error {
+	for i, o := range objs {
+		if o.Object == nil || object.Hash(o.Body) != o.OID {
+			return fmt.Errorf("%w: objects[%d]: the body is not that of %s; use object.Encode", ErrInvalid, i, o.OID)
+		}
+	}
+	return nil
 }
 
 // CheckEvents reports why bodies cannot be appended. Every store calls it first.
