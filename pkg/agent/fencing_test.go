@@ -46,18 +46,7 @@ func (w *world) takeOver() store.Lease {
 // batch calls the turn directly, as a step under the lease would.
 func (w *world) batch(lease store.Lease) kernel.ToolsOutcome {
 	w.t.Helper()
-	turn := agent.New(w.opts)
-	got, err := turn.Tools(w.t.Context(), kernel.ToolsInput{
-		TurnInput: kernel.TurnInput{
-			Session: w.Session, Lease: lease, Run: w.run(), Attempt: 1, Now: w.Now(),
-			Emit: func(context.Context, store.EventBody) error { return nil },
-		},
-		Assistant: w.lastAnswer(),
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return got
+	return w.direct(w.t.Context(), w.Session, lease, w.Now())
 }
 
 // bring moves the effect of call a to the named state.
@@ -359,5 +348,63 @@ func TestAStoreFailurePublishesNothing(t *testing.T) {
 				t.Errorf("result %q after %d runs, want %q after %d", got, p.runs(), c.want, c.runs)
 			}
 		})
+	}
+}
+
+// direct calls the turn as a step on s would, at the given reading of the clock.
+func (w *world) direct(ctx context.Context, s *kernel.Session, lease store.Lease, now object.Millis) kernel.ToolsOutcome {
+	w.t.Helper()
+	got, err := agent.New(w.opts).Tools(ctx, kernel.ToolsInput{
+		TurnInput: kernel.TurnInput{
+			Session: s, Lease: lease, Run: w.run(), Attempt: 1, Now: now,
+			Emit: func(context.Context, store.EventBody) error { return nil },
+		},
+		Assistant: w.lastAnswer(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+func TestB37_AnAbortBetweenIntentAndExecutionRunsNothing(t *testing.T) {
+	var p probe
+	w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse)),
+		p.tool("t", tool.ReplayNever, says("ran")))
+	w.send("steer", "hi")
+	w.until("tools")
+	session, f := w.process()
+	lease := w.lease(session)
+	ctx, abort := context.WithCancelCause(t.Context())
+	f.Hook(storetest.After, func(c storetest.Call) {
+		if settleOf("a")(c) {
+			abort(kernel.ErrAborted)
+		}
+	})
+	got, ok := w.direct(ctx, session, lease, w.Now()).(kernel.Settled)
+	if !ok || len(got.Results) != 1 || !got.Results[0].IsError || p.runs() != 0 {
+		t.Errorf("outcome %+v after %d runs", got, p.runs())
+	}
+	if name := object.StateName(w.effect("a").Effect); name != "result" {
+		t.Errorf("the effect is in state %s, want result", name)
+	}
+}
+
+// Conformance 155: the clock that moves on during a step makes nothing due.
+func TestNothingIsDueBeforeTheStepsOwnInstant(t *testing.T) {
+	var p probe
+	w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse)),
+		p.tool("t", tool.ReplayNever, waits(tool.Wait{})))
+	w.send("steer", "hi")
+	w.until("tools")
+	lease := w.lease(w.Session)
+	w.bring(lease, "waiting")
+	until := w.effect("a").Until()
+	w.clock.advance(time.Second)
+	if got, ok := w.direct(t.Context(), w.Session, lease, until-1).(kernel.Parked); !ok || len(got.Calls) != 1 {
+		t.Errorf("outcome %#v, want parked", got)
+	}
+	if got, ok := w.direct(t.Context(), w.Session, lease, until).(kernel.Settled); !ok {
+		t.Errorf("outcome %#v, want settled", got)
 	}
 }

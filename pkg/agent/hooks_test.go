@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell-dev/stepwell/pkg/agent"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
 	"github.com/stepwell-dev/stepwell/pkg/message"
 	"github.com/stepwell-dev/stepwell/pkg/tool"
@@ -189,5 +190,51 @@ func TestAFailedAfterToolHidesTheOutput(t *testing.T) {
 				t.Errorf("result %+v", got)
 			}
 		})
+	}
+}
+
+func TestAFailedHookEndsTheWaitsOfItsSiblings(t *testing.T) {
+	var p, q probe
+	w := newWorld(t, scripted.Play(
+		scripted.Call("a", "ask", "{}"), scripted.Call("b", "t", "{}"), scripted.Call("c", "t", "{}"), scripted.End(message.StopToolUse),
+	), p.tool("ask", tool.ReplayNever, waits(tool.Wait{})), q.tool("t", tool.ReplaySafe, says("ran")))
+	opts := w.opts
+	opts.Hooks.BeforeTool = []beforeTool{func(_ context.Context, c tool.Call) (agent.Decision, error) {
+		if c.ID == "b" {
+			return nil, errors.New("no policy")
+		}
+		return agent.Continue{}, nil
+	}}
+	w.use(opts)
+	w.send("steer", "hi")
+	w.steps()
+	w.wantPhase("failed")
+	w.ruleG()
+	if got := w.results(); len(got) != 3 || textOf(got[0]) != "The call was aborted while waiting." || q.runs() != 0 || len(w.effects()) != 0 {
+		t.Errorf("results %+v after %d runs", got, q.runs())
+	}
+}
+
+// What has run is not asked about again.
+func TestRecoveryAsksNoHook(t *testing.T) {
+	var p probe
+	asked := 0
+	w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok")),
+		p.tool("t", tool.ReplaySafe, says("ran")))
+	opts := w.opts
+	opts.Hooks.BeforeTool = []beforeTool{func(context.Context, tool.Call) (agent.Decision, error) {
+		if asked++; asked > 1 {
+			return nil, errors.New("asked twice")
+		}
+		return agent.Modify{Arguments: jsontext.Value(`{"n":2}`)}, nil
+	}}
+	w.use(opts)
+	w.send("steer", "hi")
+	w.until("tools")
+	w.dieAt("a", 2, storetest.Before)
+	w.steps()
+	w.wantPhase("done")
+	if calls := p.seen(); len(calls) != 2 || string(calls[1].Arguments) != `{"n":2}` {
+		t.Errorf("the tool saw %+v, want the approved arguments twice", calls)
 	}
 }
