@@ -17,22 +17,19 @@ func (s *Stepwell) Watch(ctx context.Context, opts api.WatchOptions) iter.Seq2[a
 			yield(api.Event{}, err)
 			return
 		}
-		session, err := s.open(ctx, opts.SessionID)
-		if err != nil {
-			yield(api.Event{}, err)
-			return
-		}
 		bounded, cancel := s.bounded(ctx)
 		defer cancel()
 		stopped := false
-		err = watch(bounded, session, opts, func(e api.Event) bool {
-			stopped = !yield(e, nil)
-			return !stopped
-		})
-		if stopped || ctx.Err() != nil {
-			return
+		session, err := s.open(bounded, opts.SessionID)
+		if err == nil {
+			err = watch(bounded, session, opts, func(e api.Event) bool {
+				stopped = !yield(e, nil)
+				return !stopped
+			})
 		}
-		yield(api.Event{}, s.ended(ctx, err))
+		if !stopped && ctx.Err() == nil {
+			yield(api.Event{}, s.ended(ctx, err))
+		}
 	}
 }
 
