@@ -98,3 +98,34 @@ func TestAProvidersPanicFailsTheRun(t *testing.T) {
 		t.Errorf("answer %+v", a)
 	}
 }
+
+// A severed provider calls what happens at its cancellation an error of the network.
+type severed struct{ streaming chan struct{} }
+
+func (severed) Name() string { return "p" }
+
+func (severed) Models() []llm.ModelInfo { return []llm.ModelInfo{{Model: llm.Model{ID: "m"}}} }
+
+func (p severed) Stream(ctx context.Context, _ llm.Request, _ func(llm.Delta) error) message.Assistant {
+	close(p.streaming)
+	<-ctx.Done()
+	partial := message.Assistant{Content: []message.Part{message.Text{Text: "so far"}}}
+	return llm.ErrorMessage(partial, llm.Failure{Kind: llm.FailureNetwork}, "connection closed")
+}
+
+func TestAnErrorAfterAnAbortIsTheAbort(t *testing.T) {
+	w := newWorld(t, scripted.Play())
+	p := severed{make(chan struct{})}
+	w.use(agent.Options{Models: llm.NewCatalog(p)})
+	w.send("steer", "hi")
+	w.until("respond")
+	done := w.background(t.Context())
+	<-p.streaming
+	w.abort()
+	<-done
+	w.steps()
+	w.wantPhase("aborted")
+	if a := w.lastAnswer(); a.StopReason != message.StopAborted || a.ErrorMessage != "" || a.Content[0] != (message.Text{Text: "so far"}) {
+		t.Errorf("answer %+v", a)
+	}
+}
