@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,3 +144,5 @@ const (
 )
 
 var errInjected = storetest.ErrInjected
+
+func sorted(texts []string) []string { return slices.Sorted(slices.Values(texts)) }
