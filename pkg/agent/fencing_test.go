@@ -354,12 +354,13 @@ func TestAStoreFailurePublishesNothing(t *testing.T) {
 // direct calls the turn as a step on s would, at the given reading of the clock.
 func (w *world) direct(ctx context.Context, s *kernel.Session, lease store.Lease, now object.Millis) kernel.ToolsOutcome {
 	w.t.Helper()
+	run, answer := w.run(), w.lastAnswer() //nolint:contextcheck // read from outside the call
 	got, err := agent.New(w.opts).Tools(ctx, kernel.ToolsInput{
 		TurnInput: kernel.TurnInput{
-			Session: s, Lease: lease, Run: w.run(), Attempt: 1, Now: now,
+			Session: s, Lease: lease, Run: run, Attempt: 1, Now: now,
 			Emit: func(context.Context, store.EventBody) error { return nil },
 		},
-		Assistant: w.lastAnswer(),
+		Assistant: answer,
 	})
 	if err != nil {
 		w.t.Fatal(err)
