@@ -174,10 +174,26 @@ func TestB20_StrangeIDs(t *testing.T) {
 	}
 }
 
+func TestB21_A130CallsAllRun(t *testing.T) {
+	w, p := manyCalls(t, 130)
+	if p.runs() != 130 || w.results()[129].IsError {
+		t.Errorf("%d calls were run, want all 130", p.runs())
+	}
+}
+
 func TestB21_CallsBeyondTheLimitAreAnswered(t *testing.T) {
-	var p probe
+	w, p := manyCalls(t, agent.DefaultMaxCalls+2)
+	if p.runs() != agent.DefaultMaxCalls || !w.results()[agent.DefaultMaxCalls].IsError {
+		t.Errorf("%d calls were run, want %d", p.runs(), agent.DefaultMaxCalls)
+	}
+}
+
+// manyCalls plays a response of n calls and its answer.
+func manyCalls(t *testing.T, n int) (*world, *probe) {
+	t.Helper()
+	p := new(probe)
 	var script []scripted.Step
-	for i := range 130 {
+	for i := range n {
 		script = append(script, scripted.Call(fmt.Sprintf("c%d", i), "t", "{}"))
 	}
 	script = append(script, scripted.End(message.StopToolUse), scripted.Text("done"))
@@ -186,9 +202,7 @@ func TestB21_CallsBeyondTheLimitAreAnswered(t *testing.T) {
 	w.steps()
 	w.wantPhase("done")
 	w.ruleG()
-	if p.runs() != agent.DefaultMaxCalls || !w.results()[agent.DefaultMaxCalls].IsError {
-		t.Errorf("%d calls were run, want %d", p.runs(), agent.DefaultMaxCalls)
-	}
+	return w, p
 }
 
 // strict has a required parameter.

@@ -13,7 +13,7 @@ import (
 const (
 	DefaultAbortGrace  = 5 * time.Second
 	DefaultHookTimeout = 5 * time.Second
-	DefaultMaxCalls    = 64
+	DefaultMaxCalls    = 256
 )
 
 // Options say what a turn works with. The zero value of every member is usable, but a turn without models answers nothing.

@@ -213,9 +213,7 @@ func (st *step) tryOutput(ctx context.Context, reason string, out output) (store
 		c.Parent = tip
 		tip = p.put(c)
 	}
-	if len(out.commits) > 0 {
-		p.move(ref.Head(st.opts.Head), st.tip, tip)
-	}
+	p.move(ref.Head(st.opts.Head), st.tip, tip) // without commits an assertion: the calls that park belong to this tip
 	p.move(ref.Run(st.opts.Head), st.runOID, p.put(out.next))
 	p.updates = append(p.updates, out.cleared...)
 	if out.notice != "" {
