@@ -26,6 +26,8 @@ type scene struct {
 	text   string                                // what the user says
 	floor  int                                   // at least so many kills
 	writes []string                              // each was the last call of some killed process, at both moments
+	// interrupts: a process was killed while the tool that must not run twice ran, or before anybody knows that it did.
+	interrupts bool
 }
 
 // scenes are found by name in the child.
@@ -33,45 +35,47 @@ func scenes() []scene {
 	both := []string{
 		"UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2", "UpdateRefs effect#3",
 		"UpdateRefs effect#4", "UpdateRefs tools#1", "UpdateRefs respond#2", "AppendEvents#1", "AppendEvents#2", "AppendEvents#3",
-		"AcquireLease#1", "UpdateRefs submit#1",
+		"AcquireLease#1", "UpdateRefs submit#1", "CreateSession fact#1",
 	}
 	return []scene{
 		{
 			// Scene 2: the runner dies anywhere, also between a tool's intent and its result.
-			name: "runs", text: "use look pay", act: serially(create, say("use look pay"), attach), writes: append(both, "CreateSession create#1"), floor: 100,
+			name: "runs", text: "use look pay", act: serially(create, say("use look pay"), attach), writes: both, floor: 100, interrupts: true,
 		},
 		{
-			name: "steps", text: "use look pay", act: serially(create, say("use look pay"), step), writes: both, floor: 100,
+			name: "steps", text: "use look pay", act: serially(create, say("use look pay"), step), writes: both, floor: 100, interrupts: true,
 		},
 		{
 			// Scene 3, the asking host: it dies anywhere up to its exit.
-			name: "parks", text: "use pay ask", act: serially(create, say("use pay ask"), park), after: serially(read, reply, attach), floor: 80,
+			name: "parks", text: "use pay ask", act: serially(create, say("use pay ask"), park), after: serially(read, reply, attach), floor: 90, interrupts: true,
 			writes: []string{
-				"UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2", "UpdateRefs effect#3",
+				"CreateSession fact#1", "UpdateRefs submit#1", "AcquireLease#1", "AppendEvents#1", "UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2", "UpdateRefs effect#3",
 				"UpdateRefs wait#1", "UpdateRefs wait#2",
 			},
 		},
 		{
 			// Scene 3, the phone: it dies while it answers and tries again.
-			name: "replies", text: "use pay ask", before: serially(create, say("use pay ask"), park, read), act: reply, after: attach, floor: 6,
+			name: "replies", text: "use pay ask", before: serially(create, say("use pay ask"), park, read), act: reply, after: attach, floor: 10,
 			writes: []string{"UpdateRefs signal#1"},
 		},
 		{
 			// Scene 3, whoever acquires the head next.
-			name: "resumes", text: "use pay ask", before: serially(create, say("use pay ask"), park, read, reply), act: attach, floor: 50,
+			name: "resumes", text: "use pay ask", before: serially(create, say("use pay ask"), park, read, reply), act: attach, floor: 70,
 			writes: []string{"AcquireLease#1", "UpdateRefs effect#1", "UpdateRefs tools#1", "UpdateRefs respond#1", "AppendEvents#1"},
 		},
 		{
 			// A participant dies while it submits, and submits again with the same key.
-			name: "submits", text: "use look pay", before: create, act: say("use look pay"), after: attach, floor: 5,
+			name: "submits", text: "use look pay", before: create, act: say("use look pay"), after: attach, floor: 6,
 			writes: []string{"UpdateRefs submit#1"},
 		},
 	}
 }
 
+// dots are the text in front of calls, one for each pair.
+const dots = "................................."
+
 // lines are what the branch of a scene says at its end, when the tool pay came to paid.
 func (s scene) lines(paid string) []string {
-	const dots = "................................." // one for each pair
 	if s.text == "use look pay" {
 		return []string{
 			"user: use look pay", "assistant: " + dots + " calls look pay", "look: looked", "pay: " + paid, "assistant: done: looked; " + paid,
