@@ -1,0 +1,34 @@
+// Command stepwell runs conversations with language models that survive the death of the process, and looks after them:
+// it serves them over HTTP, talks in them, watches them and repairs them.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mattn/go-isatty"
+)
+
+// version is set by the build.
+var version = "devel"
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // the second signal ends the process at once
+	}()
+	terminal := func(f *os.File) bool { return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()) }
+	a := &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		env: os.Getenv, now: time.Now, pid: os.Getpid(),
+		typed: terminal(os.Stdin), shown: terminal(os.Stdout), errShown: terminal(os.Stderr),
+	}
+	return a.execute(ctx, os.Args[1:])
+}
