@@ -54,7 +54,7 @@ func (s *Script) answer(ctx context.Context, in kernel.ToolsInput, call message.
 	if replay == "" {
 		replay = object.ReplayNever
 	}
-	opened, err := in.Session.OpenEffect(ctx, in.Lease, in.Run.ID, call, replay)
+	opened, err := in.Session.OpenEffect(context.WithoutCancel(ctx), in.Lease, in.Run.ID, call, replay)
 	if err != nil {
 		return message.ToolResult{}, false, err
 	}
