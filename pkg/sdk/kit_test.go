@@ -32,24 +32,37 @@ type kit struct {
 
 // stores runs a test over every store.
 func stores(t *testing.T, test func(t *testing.T, s store.Store)) {
+	t.Helper()
+	handles(t, func(t *testing.T, open func() store.Store) { test(t, open()) })
+}
+
+// handles runs a test over every store, which it can open several times, as processes do.
+func handles(t *testing.T, test func(t *testing.T, open func() store.Store)) {
+	t.Helper()
 	t.Run("memstore", func(t *testing.T) {
 		t.Parallel()
-		s := memstore.New(nil)
-		t.Cleanup(func() { _ = s.Close() })
-		test(t, s)
+		first := memstore.New(nil)
+		test(t, func() store.Store {
+			s := first.Another()
+			t.Cleanup(func() { _ = s.Close() })
+			return s
+		})
 	})
 	t.Run("sqlitestore", func(t *testing.T) {
 		t.Parallel()
-		s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
+		path := filepath.Join(t.TempDir(), "test.db")
+		test(t, func() store.Store {
+			s, err := sqlitestore.Open(t.Context(), path, nil)
+			if err != nil {
+				t.Fatal(err)
 			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return s
 		})
-		test(t, s)
 	})
 }
 
