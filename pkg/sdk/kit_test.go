@@ -39,6 +39,7 @@ func stores(t *testing.T, test func(t *testing.T, s store.Store)) {
 // handles runs a test over every store, which it can open several times, as processes do.
 func handles(t *testing.T, test func(t *testing.T, open func() store.Store)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("memstore", func(t *testing.T) {
 		t.Parallel()
 		first := memstore.New(nil)
