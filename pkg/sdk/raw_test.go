@@ -240,3 +240,12 @@ func (e *echo) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta)
 	}
 	return b.Finish(message.StopEnd, "end")
 }
+
+func containsAll(s string, parts ...string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}
