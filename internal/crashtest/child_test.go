@@ -3,6 +3,7 @@ package crashtest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -184,6 +185,8 @@ type fate struct {
 	writes []string // of a process that was not killed, in order
 }
 
+var errEnded = errors.New("it ended neither well nor by its own kill")
+
 // wait returns how the child ended. It is killed at a store call, or ends well; all else is an error.
 func (c *child) wait() (fate, error) {
 	var f fate
@@ -210,5 +213,5 @@ func (c *child) wait() (fate, error) {
 	case f.killed == "" && f.n > 0 && err == nil:
 		return f, nil
 	}
-	return f, fmt.Errorf("the other process ended with %v and said %q", err, said)
+	return f, fmt.Errorf("the other process (%v) said %q: %w", c.cmd.ProcessState, said, errors.Join(errEnded, err))
 }

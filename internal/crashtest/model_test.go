@@ -2,11 +2,10 @@ package crashtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/llm"
@@ -20,9 +19,9 @@ import (
 //   - any other text X is answered with "re: X".
 //
 // Every fragment carries a mark that no other response of any process has, and so do call ids. What was said twice under one key shows.
-type model struct{ responses atomic.Int64 }
+type model struct{}
 
-var _ llm.Provider = (*model)(nil)
+var _ llm.Provider = model{}
 
 // pairs is how many thinking and text parts a call is preceded by. They cannot be merged, and 64 events fill an append.
 const pairs = 33
@@ -32,14 +31,14 @@ var marks = regexp.MustCompile(`«[^»]*»`)
 // unmarked returns s as every response says it.
 func unmarked(s string) string { return marks.ReplaceAllString(s, "") }
 
-func (m *model) Name() string { return "crash" }
+func (model) Name() string { return "crash" }
 
-func (m *model) Models() []llm.ModelInfo {
+func (model) Models() []llm.ModelInfo {
 	return []llm.ModelInfo{{Model: llm.Model{Provider: "crash", ID: "test"}, API: "none", Name: "crash test"}}
 }
 
-func (m *model) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta) error) message.Assistant {
-	nonce := fmt.Sprintf("%d-%d", os.Getpid(), m.responses.Add(1))
+func (model) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta) error) message.Assistant {
+	nonce := rand.Text()[:10]
 	mark := "«" + nonce + "»"
 	b := llm.NewBuilder(ctx, emit)
 	b.Message = message.Assistant{API: "none", Provider: "crash", Model: "test", Timestamp: message.MillisOf(time.Now())}

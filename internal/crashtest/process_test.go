@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
@@ -17,6 +18,9 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/tool"
 	"github.com/stepwell-dev/stepwell/pkg/tool/builtin"
 )
+
+// tooLong is how long leases live here: no test waits for one to expire. A successor goes on because the dead are recognised.
+const tooLong = 24 * time.Hour
 
 // A process is a host over the file of dir, as a process has it: one handle, composed like the command composes it.
 type process struct {
@@ -40,9 +44,8 @@ func openProcess(ctx context.Context, dir string, full bool) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.file.Close())
 	}
-	m := &model{}
 	p.Stepwell, err = sdk.New(sdk.Options{
-		Store: p.calls, Models: llm.NewCatalog(m), DefaultModel: m.Models()[0].Model, Tools: tools,
+		Store: p.calls, Models: llm.NewCatalog(model{}), DefaultModel: model{}.Models()[0].Model, Tools: tools, LeaseTTL: tooLong,
 		Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {

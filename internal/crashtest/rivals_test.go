@@ -95,8 +95,11 @@ func submitWhile(ctx context.Context, phone *process, atLeast int, more func() b
 		said = append(said, text)
 		if i%3 == 0 {
 			again, err := phone.Send(ctx, send)
-			if want := (api.Duplicate(queued)); err != nil || again != want {
-				return said, fmt.Errorf("message %d, once more: the receipt is %#v, error %v, want %#v", i, again, err, want)
+			if err != nil {
+				return said, err
+			}
+			if want := api.Duplicate(queued); again != want {
+				return said, fmt.Errorf("message %d, once more: the receipt is %#v, want %#v", i, again, want)
 			}
 		}
 		if i%5 == 4 {
