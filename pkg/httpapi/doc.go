@@ -41,6 +41,7 @@
 //	POST   /v1/sessions/{id}/trim
 //	POST   /v1/sessions/{id}/collect
 //	GET    /healthz /readyz /version /problems/{code}  never need a token
+//	GET    /openapi.json                               the same as an OpenAPI 3.1 document; needs no token either
 //
 // The four routes messages, snapshot, events and steps also answer without the /v1.
 //

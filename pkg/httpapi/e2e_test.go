@@ -40,7 +40,7 @@ func serve(t *testing.T, opts *httpapi.Options, steps ...scripted.Step) (context
 		t.Fatal(err)
 	}
 	handler := httpapi.New(host, opts)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(obeying(t, handler))
 	t.Cleanup(func() {
 		handler.Close()
 		server.Close()

@@ -74,8 +74,10 @@ func (f *fake) ListHeads(context.Context, api.SessionOptions) ([]api.HeadInfo, e
 	return f.heads, f.err
 }
 
-func (f *fake) Snapshot(context.Context, api.HeadOptions) (api.Snapshot, error) {
-	return f.snapshot, f.err
+func (f *fake) Snapshot(_ context.Context, o api.HeadOptions) (api.Snapshot, error) {
+	s := f.snapshot
+	s.Session.SessionID = o.SessionID
+	return s, f.err
 }
 
 func (f *fake) Object(context.Context, api.ObjectOptions) (api.StoredObject, error) {
@@ -122,7 +124,7 @@ func call(t *testing.T, h http.Handler, method, path, body string, headers ...st
 		r.Header.Add(name, value)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	obeying(t, h).ServeHTTP(w, r)
 	return w
 }
 

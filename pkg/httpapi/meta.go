@@ -9,13 +9,6 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/api"
 )
 
-func (h *Handler) metaRoutes() {
-	h.mux.Handle("GET /healthz", h.problems(h.healthz))
-	h.mux.Handle("GET /readyz", h.problems(h.readyz))
-	h.mux.Handle("GET /version", h.problems(h.version))
-	h.mux.Handle("GET /problems/{code}", h.problems(h.explain))
-}
-
 // healthz says that the process answers. It touches no store.
 func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) error {
 	return plain(w, "ok\n")

@@ -146,7 +146,7 @@ func (h *Handler) authorized(next http.Handler) http.Handler {
 // open reports whether path needs no token.
 func open(path string) bool {
 	switch path {
-	case "/healthz", "/readyz", "/version":
+	case "/healthz", "/readyz", "/version", "/openapi.json":
 		return true
 	}
 	return strings.HasPrefix(path, "/problems/")

@@ -1,64 +1,73 @@
 package httpapi
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // A route is one operation; its error becomes a problem.
 type route func(w http.ResponseWriter, r *http.Request) error
 
+// An entry is one row of the route table.
+type entry struct {
+	pattern string // as [http.ServeMux] takes it
+	serve   route
+}
+
+// table lists everything that is served.
+func (h *Handler) table() []entry {
+	return []entry{
+		{"GET /healthz", h.healthz},
+		{"GET /readyz", h.readyz},
+		{"GET /version", h.version},
+		{"GET /problems/{code}", h.explain},
+		{"GET /openapi.json", h.openAPI},
+		{"GET /v1/landing", h.landing},
+		{"POST /v1/sessions", h.createSession},
+		{"GET /v1/sessions", h.listSessions},
+		{"GET /v1/sessions/{id}", h.getSession},
+		{"PATCH /v1/sessions/{id}", h.patchSession},
+		{"DELETE /v1/sessions/{id}", h.deleteSession},
+		{"POST /v1/sessions/{id}/config", h.configure},
+		{"GET /v1/sessions/{id}/messages", h.listMessages},
+		{"GET /v1/sessions/{id}/pending", h.pending},
+		{"POST /v1/sessions/{id}/changes/{change}/cancel", h.cancel},
+		{"POST /v1/sessions/{id}/changes/{change}/redeliver", h.redeliver},
+		{"GET /v1/sessions/{id}/run", h.currentRun},
+		{"GET /v1/sessions/{id}/runs/wait", h.waitRun},
+		{"POST /v1/sessions/{id}/runs/abort", h.abort},
+		{"GET /v1/sessions/{id}/runs/{run}/changes", h.runChanges},
+		{"POST /v1/sessions/{id}/replies", h.reply},
+		{"GET /v1/sessions/{id}/context", h.context},
+		{"GET /v1/sessions/{id}/usage", h.usage},
+		{"GET /v1/sessions/{id}/heads", h.listHeads},
+		{"POST /v1/sessions/{id}/heads", h.createHead},
+		{"GET /v1/sessions/{id}/heads/{head}", h.getHead},
+		{"DELETE /v1/sessions/{id}/heads/{head}", h.deleteHead},
+		{"POST /v1/sessions/{id}/heads/{head}/move", h.moveHead},
+		{"POST /v1/sessions/{id}/heads/{head}/merge", h.mergeHead},
+		{"POST /v1/sessions/{id}/heads/{head}/advance", h.advanceBase},
+		{"GET /v1/sessions/{id}/tree", h.tree},
+		{"GET /v1/sessions/{id}/refs", h.refs},
+		{"GET /v1/sessions/{id}/reflog", h.reflog},
+		{"GET /v1/sessions/{id}/objects/{oid}", h.object},
+		{"POST /v1/sessions/{id}/fsck", h.fsck},
+		{"POST /v1/sessions/{id}/trim", h.trim},
+		{"POST /v1/sessions/{id}/collect", h.collect},
+		{"POST /v1/sessions/{id}/messages", h.send},
+		{"GET /v1/sessions/{id}/snapshot", h.snapshot},
+		{"GET /v1/sessions/{id}/events", h.events},
+		{"POST /v1/sessions/{id}/steps", h.step},
+		// These also answer without the version.
+		{"POST /sessions/{id}/messages", h.send},
+		{"GET /sessions/{id}/snapshot", h.snapshot},
+		{"GET /sessions/{id}/events", h.events},
+		{"POST /sessions/{id}/steps", h.step},
+	}
+}
+
 func (h *Handler) routes() {
 	h.mux = http.NewServeMux()
-	h.metaRoutes()
-	h.on("GET /landing", h.landing)
-	h.on("POST /sessions", h.createSession)
-	h.on("GET /sessions", h.listSessions)
-	h.on("GET /sessions/{id}", h.getSession)
-	h.on("PATCH /sessions/{id}", h.patchSession)
-	h.on("DELETE /sessions/{id}", h.deleteSession)
-	h.on("POST /sessions/{id}/config", h.configure)
-	h.on("GET /sessions/{id}/messages", h.listMessages)
-	h.on("GET /sessions/{id}/pending", h.pending)
-	h.on("POST /sessions/{id}/changes/{change}/cancel", h.cancel)
-	h.on("POST /sessions/{id}/changes/{change}/redeliver", h.redeliver)
-	h.on("GET /sessions/{id}/run", h.currentRun)
-	h.on("GET /sessions/{id}/runs/wait", h.waitRun)
-	h.on("POST /sessions/{id}/runs/abort", h.abort)
-	h.on("GET /sessions/{id}/runs/{run}/changes", h.runChanges)
-	h.on("POST /sessions/{id}/replies", h.reply)
-	h.on("GET /sessions/{id}/context", h.context)
-	h.on("GET /sessions/{id}/usage", h.usage)
-	h.on("GET /sessions/{id}/heads", h.listHeads)
-	h.on("POST /sessions/{id}/heads", h.createHead)
-	h.on("GET /sessions/{id}/heads/{head}", h.getHead)
-	h.on("DELETE /sessions/{id}/heads/{head}", h.deleteHead)
-	h.on("POST /sessions/{id}/heads/{head}/move", h.moveHead)
-	h.on("POST /sessions/{id}/heads/{head}/merge", h.mergeHead)
-	h.on("POST /sessions/{id}/heads/{head}/advance", h.advanceBase)
-	h.on("GET /sessions/{id}/tree", h.tree)
-	h.on("GET /sessions/{id}/refs", h.refs)
-	h.on("GET /sessions/{id}/reflog", h.reflog)
-	h.on("GET /sessions/{id}/objects/{oid}", h.object)
-	h.on("POST /sessions/{id}/fsck", h.fsck)
-	h.on("POST /sessions/{id}/trim", h.trim)
-	h.on("POST /sessions/{id}/collect", h.collect)
-	h.onBoth("POST /sessions/{id}/messages", h.send)
-	h.onBoth("GET /sessions/{id}/snapshot", h.snapshot)
-	h.onBoth("GET /sessions/{id}/events", h.events)
-	h.onBoth("POST /sessions/{id}/steps", h.step)
-}
-
-// on serves pattern under /v1.
-func (h *Handler) on(pattern string, f route) {
-	method, path, _ := strings.Cut(pattern, " ")
-	h.mux.Handle(method+" /v1"+path, h.problems(f))
-}
-
-// onBoth serves pattern with and without /v1.
-func (h *Handler) onBoth(pattern string, f route) {
-	h.on(pattern, f)
-	h.mux.Handle(pattern, h.problems(f))
+	for _, e := range h.table() {
+		h.mux.Handle(e.pattern, h.problems(e.serve))
+	}
 }
 
 func (h *Handler) problems(f route) http.Handler {

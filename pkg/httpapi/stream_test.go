@@ -34,7 +34,7 @@ func listen(t *testing.T, h http.Handler, path string, headers ...string) (out *
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.ServeHTTP(out, r)
+		obeying(t, h).ServeHTTP(out, r)
 	}()
 	synctest.Wait()
 	return out, func() {
