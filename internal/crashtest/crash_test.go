@@ -66,8 +66,8 @@ type survey struct {
 }
 
 func (v *survey) run(t *testing.T) {
-	if v.before != nil {
-		if err := play(t.Context(), v.stage, v.full, v.before); err != nil {
+	for _, before := range v.before {
+		if err := play(t.Context(), v.stage, v.full, before); err != nil {
 			t.Fatalf("before the scene: %v", err)
 		}
 	}
@@ -229,12 +229,12 @@ func firstStep(events []store.Event, since time.Time) (time.Duration, bool) {
 }
 
 // play lets a process that ends well play its part.
-func play(ctx context.Context, dir string, full bool, part func(context.Context, *process) error) error {
+func play(ctx context.Context, dir string, full bool, do part) error {
 	p, err := openProcess(ctx, dir, full)
 	if err != nil {
 		return err
 	}
-	return errors.Join(part(ctx, p), p.Close())
+	return errors.Join(do(ctx, p), p.Close())
 }
 
 // copyDir copies the plain files of dir, those of a store that is closed, into a new directory below it.

@@ -16,16 +16,19 @@ import (
 
 const session = api.SessionID("ses_crash")
 
+// A part is what one process does. Once it runs a head, it runs it until it ends.
+type part func(context.Context, *process) error
+
 // A scene is played up to its end by processes of which one is killed. Whoever comes after a killed process does all that it was there for
 // again: every act can be repeated.
 type scene struct {
 	name   string
-	before func(context.Context, *process) error // what happened earlier, in processes that ended well; nil: nothing
-	act    func(context.Context, *process) error // by the process that is killed
-	after  func(context.Context, *process) error // by yet another process, up to the end; nil: nothing is left to do
-	text   string                                // what the user says
-	floor  int                                   // at least so many kills
-	writes []string                              // each was the last call of some killed process, at both moments
+	before []part   // what happened earlier, each in a process that ended well
+	act    part     // by the process that is killed
+	after  part     // by yet another process, up to the end; nil: nothing is left to do
+	text   string   // what the user says
+	floor  int      // at least so many kills
+	writes []string // each was the last call of some killed process, at both moments
 	// interrupts: a process was killed while the tool that must not run twice ran, or before anybody knows that it did.
 	interrupts bool
 }
@@ -55,17 +58,17 @@ func scenes() []scene {
 		},
 		{
 			// Scene 3, the phone: it dies while it answers and tries again.
-			name: "replies", text: "use pay ask", before: serially(create, say("use pay ask"), park, read), act: reply, after: attach, floor: 10,
+			name: "replies", text: "use pay ask", before: []part{serially(create, say("use pay ask"), park, read)}, act: reply, after: attach, floor: 10,
 			writes: []string{"UpdateRefs signal#1"},
 		},
 		{
 			// Scene 3, whoever acquires the head next.
-			name: "resumes", text: "use pay ask", before: serially(create, say("use pay ask"), park, read, reply), act: attach, floor: 70,
+			name: "resumes", text: "use pay ask", before: []part{serially(create, say("use pay ask"), park, read), reply}, act: attach, floor: 70,
 			writes: []string{"AcquireLease#1", "UpdateRefs effect#1", "UpdateRefs tools#1", "UpdateRefs respond#1", "AppendEvents#1"},
 		},
 		{
 			// A participant dies while it submits, and submits again with the same key.
-			name: "submits", text: "use look pay", before: create, act: say("use look pay"), after: attach, floor: 6,
+			name: "submits", text: "use look pay", before: []part{create}, act: say("use look pay"), after: attach, floor: 6,
 			writes: []string{"UpdateRefs submit#1"},
 		},
 	}
@@ -87,7 +90,7 @@ func (s scene) lines(paid string) []string {
 	}
 }
 
-func serially(acts ...func(context.Context, *process) error) func(context.Context, *process) error {
+func serially(acts ...part) part {
 	return func(ctx context.Context, p *process) error {
 		for _, act := range acts {
 			if err := act(ctx, p); err != nil {
@@ -103,7 +106,7 @@ func create(ctx context.Context, p *process) error {
 	return err
 }
 
-func say(text string) func(context.Context, *process) error {
+func say(text string) part {
 	return func(ctx context.Context, p *process) error {
 		_, err := p.Send(ctx, api.SendOptions{SessionID: session, Content: api.Text(text), Key: "the only"})
 		return err
