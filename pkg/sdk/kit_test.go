@@ -53,7 +53,8 @@ func handles(t *testing.T, test func(t *testing.T, open func() store.Store)) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "test.db")
 		test(t, func() store.Store {
-			s, err := sqlitestore.Open(t.Context(), path, nil)
+			// Nothing here dies with the machine, and syncing takes most of the time.
+			s, err := sqlitestore.Open(t.Context(), path, &sqlitestore.Options{Synchronous: sqlitestore.Normal})
 			if err != nil {
 				t.Fatal(err)
 			}

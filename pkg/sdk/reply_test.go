@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -176,14 +177,14 @@ func TestC210_AReplyWakesTheAttachedHost(t *testing.T) {
 		if len(p) != 2 || p[0].CallID != "w" {
 			t.Fatalf("parked %+v", p)
 		}
-		k.reply(k.newHost(nil), p[1], "a")
 		for _, bad := range []string{`{"picked":["z"]}`, `{"picked":[]}`, `{"picks":["a"]}`, `"a"`, `{"picked":["a","b"]}`} {
 			k.writesNothing(bad, func() {
-				if o, err := k.host.Reply(k.ctx, api.ReplyOptions{SessionID: k.id, CallID: "q", WaitID: p[1].WaitID, Reply: []byte(bad)}); err == nil && o != (api.NotWaiting{}) && o != (api.NotFound{}) {
-					t.Errorf("%s answers %#v", bad, o)
+				if o, err := k.host.Reply(k.ctx, api.ReplyOptions{SessionID: k.id, CallID: "q", WaitID: p[1].WaitID, Reply: []byte(bad)}); o != nil || !errors.Is(err, api.ErrInvalid) {
+					t.Errorf("%s answers %#v, %v", bad, o, err)
 				}
 			})
 		}
+		k.reply(k.newHost(nil), p[1], "a")
 		// The other call keeps its wait, and any JSON wakes it.
 		k.await(func(b api.EventBody) bool {
 			e, ok := b.(api.EffectEvent)

@@ -13,6 +13,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
+	"github.com/stepwell-dev/stepwell/pkg/llm"
 	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
 	"github.com/stepwell-dev/stepwell/pkg/message"
 	"github.com/stepwell-dev/stepwell/pkg/sdk"
@@ -341,6 +342,32 @@ func TestC131_ConfigurationAfterTheEndStartsNoModelAndServesTheNextRun(t *testin
 		k.wait()
 		if r := k.player.Requests(); len(r) != 2 || r[0].ThinkingLevel != "" || r[1].ThinkingLevel != "high" {
 			t.Errorf("requests %+v", r)
+		}
+	})
+}
+
+func TestC128_AnEndedRunStaysAsItIsUntilThereIsInput(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		k := newKit(t, s, nil, scripted.Err(llm.Failure{Kind: llm.FailureRefusal}), scripted.Text("two"), scripted.End(message.StopEnd))
+		k.send("one", "", "")
+		k.settle()
+		before := k.snapshot().Run
+		if object.PhaseName(before.Phase) != "failed" {
+			t.Fatalf("the run is %+v", before)
+		}
+		next := k.newHost(nil)
+		k.writesNothing("a step on an ended run", func() {
+			if o := do[api.StepOutcome](k)(next.Step(k.ctx, k.head())); o != (api.Idle{}) {
+				t.Errorf("it answers %#v", o)
+			}
+		})
+		if diff := cmp.Diff(before, k.snapshot().Run); diff != "" {
+			t.Error(diff)
+		}
+		k.send("again", "", "")
+		k.settle()
+		if after := k.snapshot().Run; after.RunID == before.RunID || object.PhaseName(after.Phase) != "done" {
+			t.Errorf("the next run is %+v", after)
 		}
 	})
 }
