@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -57,7 +58,8 @@ func (k *kit) whereabouts(oid object.OID) (pending, landed, cancelled int) {
 // Field report B24: a steer lands while the run is aborted, withdrawn, or its host fails, at each store call. At every instant it is in exactly one
 // place, and in the end it is answered once unless it was withdrawn.
 func TestB24_ASteerIsAlwaysInExactlyOnePlace(t *testing.T) {
-	for name, event := range map[string]func(k *kit, f *storetest.Faulty, n int, at storetest.Moment, steer object.OID){
+	type plan func(k *kit, f *storetest.Faulty, n int, at storetest.Moment, steer object.OID)
+	for name, event := range map[string]plan{
 		"abort": func(k *kit, f *storetest.Faulty, n int, at storetest.Moment, _ object.OID) {
 			f.Hook(at, func(c storetest.Call) {
 				if c.N == n {
@@ -95,8 +97,11 @@ func TestB24_ASteerIsAlwaysInExactlyOnePlace(t *testing.T) {
 						steer = do[[]api.PendingItem](k)(k.host.Pending(k.ctx, k.head()))[0].Change
 						f := storetest.NewFaulty(s)
 						runner := k.hostOver(f, e.option)
+						var one sync.Mutex // a stream and a guard call the store at the same time
+						f.Hook(at, func(storetest.Call) { one.Lock() })
 						event(k, f, n, at, steer)
 						f.Hook(at, func(c storetest.Call) {
+							defer one.Unlock()
 							if c.N < n || c.N > n+1 {
 								return // looked at for another n
 							}
