@@ -22,10 +22,13 @@ func (a *app) logCommand() *cobra.Command {
   stepwell log --commits --limit 10
   stepwell log --commits --all       # every branch, also those no head has any more`,
 		Args: cobra.NoArgs,
-		RunE: a.do(a.on(func(ctx context.Context, t *target, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if limit < 0 {
 				return usage("--limit is %d; want 1 or more", limit)
 			}
+			return nil
+		},
+		RunE: a.do(a.on(func(ctx context.Context, t *target, _ []string) error {
 			if commits || all {
 				return a.logCommits(ctx, t, head, limit, all)
 			}

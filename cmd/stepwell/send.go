@@ -36,7 +36,7 @@ A server answers. Without one, --run answers in this process until there is noth
 	}
 	f := c.Flags()
 	f.StringVar(&o.head, "head", "", "head of the session (default main)")
-	f.StringVarP(&o.lane, "lane", "l", "", "lane, such as steer or queue (default the first one); see `stepwell help lanes`")
+	f.StringVarP(&o.lane, "lane", "l", "", "lane, such as steer or queue (default the first one); see: stepwell help lanes")
 	f.StringVarP(&o.key, "key", "k", "", "submission key: sending again under the same key changes nothing")
 	f.StringVar(&o.agent, "agent", "", "agent that answers from here on")
 	f.StringVar(&o.fresh, "new", "", "make a new session, with this name if one is given as --new=name")
