@@ -24,11 +24,9 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/tool/builtin"
 )
 
-// serve runs a host over a store in memory behind a real HTTP server and returns a client of it.
-func serve(t *testing.T, opts *httpapi.Options, steps ...scripted.Step) (context.Context, *client.Client, *sdk.Stepwell) {
+// embedded returns a host over a store in memory.
+func embedded(t *testing.T, steps ...scripted.Step) *sdk.Stepwell {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
 	st := memstore.New(nil)
 	tools, err := tool.NewSet(builtin.Ask())
 	if err != nil {
@@ -39,17 +37,25 @@ func serve(t *testing.T, opts *httpapi.Options, steps ...scripted.Step) (context
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := errors.Join(host.Close(), st.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return host
+}
+
+// serve runs a host over a store in memory behind a real HTTP server and returns a client of it.
+func serve(t *testing.T, opts *httpapi.Options, steps ...scripted.Step) (context.Context, *client.Client, *sdk.Stepwell) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	host := embedded(t, steps...)
 	handler := httpapi.New(host, opts)
 	server := httptest.NewServer(obeying(t, handler))
 	t.Cleanup(func() {
 		handler.Close()
 		server.Close()
-		if err := host.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	c, err := client.New(server.URL, nil)
 	if err != nil {
