@@ -88,11 +88,11 @@ func findServer(ctx context.Context, store string) (announcement, bool, error) {
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.URL+"/healthz", nil)
 	if err != nil {
-		return n, false, nil //nolint:nilerr // of another version: as good as none
+		return n, false, nil // of another version: as good as none
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return n, false, nil //nolint:nilerr // it was killed and could not withdraw
+		return n, false, nil // it was killed and could not withdraw
 	}
 	defer resp.Body.Close() //nolint:errcheck // only the header is wanted
 	return n, resp.StatusCode == http.StatusOK && resp.Header.Get(instanceHeader) == n.Instance, nil

@@ -37,7 +37,7 @@ type app struct {
 
 // execute runs the command of args and returns its exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
-	root := a.root()
+	root := a.root() //nolint:contextcheck // each command gets ctx from cobra
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		return a.report(ctx, err)

@@ -67,7 +67,6 @@ type chat struct {
 	live    *live
 	asked   []api.ParkedCall // questions that wait, in order
 	awaited *follower        // what a patient chat waits for; nil: nothing
-	quit    bool
 }
 
 var errEnough = errors.New("the chat is over")
@@ -130,7 +129,10 @@ func (c *chat) loop(ctx context.Context, items <-chan feedItem, lines <-chan str
 		select {
 		case it, ok := <-items:
 			if !ok {
-				return firstError(context.Cause(ctx), errors.New("the feed ended"))
+				if ctx.Err() != nil {
+					return errEnough // Ctrl-C
+				}
+				return errors.New("the feed ended")
 			}
 			if it.err != nil {
 				return it.err
@@ -145,9 +147,6 @@ func (c *chat) loop(ctx context.Context, items <-chan feedItem, lines <-chan str
 			if err := c.line(ctx, strings.TrimSpace(line)); err != nil {
 				return err
 			}
-		}
-		if c.quit {
-			return errEnough
 		}
 	}
 }

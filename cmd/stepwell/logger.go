@@ -15,5 +15,5 @@ func newLogger(w io.Writer, c boot.Config, terminal bool) *slog.Logger {
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel}))
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
 }

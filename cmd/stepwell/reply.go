@@ -128,7 +128,7 @@ func (a *app) replied(out api.ReplyOutcome, direct bool) error {
 	switch out.(type) {
 	case api.Signalled:
 		if direct && !a.json {
-			_, _ = fmt.Fprintln(a.err, "The reply is durable. No server runs this store; the run goes on when one does.")
+			_, _ = fmt.Fprintln(a.err, "The reply is durable. The run goes on as soon as a process runs this store.")
 		}
 		return a.outcome(out, exitOK, "signalled: the run goes on")
 	case api.NotWaiting:

@@ -50,8 +50,10 @@ func (a *app) pendingChange(ctx context.Context, t *target, head, text string) (
 	}
 	if n, err := strconv.Atoi(text); err == nil && len(text) < leastPrefix {
 		if n < 1 || n > len(items) {
-			return object.OID{}, &codeError{code: exitNotFound, text: "there is no pending message " + text,
-				hint: "`stepwell pending` lists them; what has landed can no longer be changed"}
+			return object.OID{}, &codeError{
+				code: exitNotFound, text: "there is no pending message " + text,
+				hint: "`stepwell pending` lists them; what has landed can no longer be changed",
+			}
 		}
 		return items[n-1].Change, nil
 	}

@@ -64,8 +64,9 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// served waits for the server of the store and sets $URL and $ADDR.
+// served waits for a server of the store, another than $URL, and sets $URL and $ADDR.
 func served(ts *testscript.TestScript, _ bool, _ []string) {
+	before := ts.Getenv("URL")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	poll(ts, "a server", func() bool {
@@ -73,7 +74,7 @@ func served(ts *testscript.TestScript, _ bool, _ []string) {
 		ts.Check(err)
 		ts.Setenv("URL", n.URL)
 		ts.Setenv("ADDR", strings.TrimPrefix(n.URL, "http://"))
-		return ok
+		return ok && n.URL != before
 	})
 }
 

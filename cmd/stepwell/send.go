@@ -71,13 +71,18 @@ func (a *app) send(ctx context.Context, o sendFlags, args []string) error {
 		if !o.wait {
 			return a.submit(ctx, t, opts, o.isNew)
 		}
-		if o.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, o.timeout)
-			defer cancel()
-		}
-		return a.converse(ctx, t, opts, o.run)
+		bounded, cancel := within(ctx, o.timeout)
+		defer cancel()
+		return a.converse(bounded, t, opts, o.run)
 	})
+}
+
+// within bounds ctx unless d is 0.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
 }
 
 // text returns what args say, or stdin.
@@ -124,7 +129,7 @@ func (a *app) submit(ctx context.Context, t *target, opts api.SendOptions, isNew
 		return err
 	}
 	if t.direct() {
-		_, err = fmt.Fprintf(a.err, "The message is durable in %s, and nothing runs there now.\nStart `stepwell serve`, or send with --run.\n", t.store)
+		_, err = fmt.Fprintf(a.err, "The message is durable in %s. No server runs that store: start `stepwell serve`, or send with --run.\n", t.store)
 	}
 	return err
 }

@@ -2,7 +2,10 @@ package boot_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,6 +153,54 @@ func TestOpen_offersTheOpenAIModelWhenItIsConfigured(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The usual variables of OpenAI-compatible servers are all that it takes to talk to one.
+func TestHost_answersThroughAnOpenAIServer(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path + " " + r.Header.Get("Authorization")
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"1","choices":[{"index":0,"delta":{"content":"Good day."}}]}`+"\n\n"+
+			`data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := boot.Load(map[string]string{boot.EnvStore: filepath.Join(t.TempDir(), "s.db")}, environment(
+		boot.EnvModel, "openai/some", boot.EnvOpenAIKey, "k", boot.EnvOpenAIBaseURL, server.URL+"/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := boot.Open(ctx, c, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := h.CreateSession(ctx, api.CreateSessionOptions{SessionID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Send(ctx, api.SendOptions{SessionID: "s", Content: api.Text("hello")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Attach(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.WaitRun(ctx, api.HeadOptions{SessionID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := h.GetSession(ctx, api.SessionOptions{SessionID: "s"})
+	if err != nil || info.Preview != "Good day." {
+		t.Errorf("the session's newest text is %q, %v", info.Preview, err)
+	}
+	if got, want := <-asked, "/v1/chat/completions Bearer k"; got != want {
+		t.Errorf("the server was asked %q, want %q", got, want)
 	}
 }
 
