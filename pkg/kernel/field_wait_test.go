@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -402,21 +403,18 @@ func TestB86_DeletionAtEveryCallOfATurn(t *testing.T) {
 			k.Script.Toolbox = asking()
 			k.Send(queue, "use look pay")
 			p := k.Process()
-			count := 0
+			var count atomic.Int64 // a runner that sees the deletion looks at the refs beside the step
 			p.Hook(at, func(c storetest.Call) {
-				if numbered(c) {
-					if count++; count == n {
-						if err := k.MarkDeleted(k.Ctx, nil); err != nil {
-							t.Error(err)
-						}
+				if numbered(c) && count.Add(1) == int64(n) {
+					if err := k.MarkDeleted(k.Ctx, nil); err != nil {
+						t.Error(err)
 					}
 				}
 			})
 			if err := drive(k, p.Session); err != nil {
 				t.Errorf("drive: %v", err)
 			}
-			reached = count >= n
-			if !reached {
+			if reached = count.Load() >= int64(n); !reached {
 				break
 			}
 			written(k, 0, "steps after the deletion", func() {

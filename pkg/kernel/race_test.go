@@ -224,7 +224,7 @@ func TestC225_B51_TakeoverFencesEveryWrite(t *testing.T) {
 				p := k.Process()
 				var last store.Seq
 				p.Hook(beforeCall, func(c storetest.Call) {
-					if !held && c.Op == storetest.OpUpdateRefs && c.Reason == reason {
+					if c.Op == storetest.OpUpdateRefs && c.Reason == reason && !held {
 						held = true
 						k.Clock.Advance(10 * kernel.DefaultTTL)
 						acquire(k) // by one who dies at once: the next one takes over from it
