@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -64,7 +65,7 @@ func (s *Stepwell) runAll(ctx context.Context, ids []api.SessionID) {
 				if errors.Is(err, store.ErrClosed) {
 					return
 				}
-				s.log.ErrorContext(ctx, "watch sessions", "error", err)
+				s.log.ErrorContext(ctx, "watch sessions", slog.Any("error", err))
 				break
 			}
 			pause = 0
@@ -93,7 +94,7 @@ func (s *Stepwell) runSession(ctx context.Context, id store.SessionID) {
 		case ctx.Err() != nil, errors.Is(err, api.ErrClosed), errors.Is(err, api.ErrSessionNotFound):
 			return
 		case err != nil:
-			s.log.ErrorContext(ctx, "run session", "session", id, "error", err)
+			s.log.ErrorContext(ctx, "run session", slog.String("session", string(id)), slog.Any("error", err))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
@@ -50,7 +51,8 @@ func (l *headLoop) run(ctx context.Context) {
 		case err != nil:
 			failures++
 			again, ok = min(100*time.Millisecond<<min(failures, 6), 5*time.Second), true
-			l.runner.host.log.ErrorContext(ctx, "drive head", "session", l.runner.session.ID(), "head", l.name, "error", err)
+			l.runner.host.log.ErrorContext(ctx, "drive head",
+				slog.String("session", string(l.runner.session.ID())), slog.String("head", l.name), slog.Any("error", err))
 		default:
 			failures = 0
 		}

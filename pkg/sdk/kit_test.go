@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
 	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
@@ -187,13 +186,4 @@ func (k *kit) said() []string {
 		}
 	}
 	return out
-}
-
-func (k *kit) phase() object.Phase {
-	k.Helper()
-	run, err := k.host.CurrentRun(k.ctx, api.HeadOptions{SessionID: k.id})
-	if err != nil || run == nil {
-		k.Fatalf("run %v, error %v", run, err)
-	}
-	return run.Phase
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
@@ -186,13 +185,6 @@ func on(op storetest.Op) func(storetest.Call) bool {
 // writing matches the updates of a reason.
 func writing(reason string) func(storetest.Call) bool {
 	return func(c storetest.Call) bool { return c.Op == storetest.OpUpdateRefs && c.Reason == reason }
-}
-
-// reading matches the reads of refs that begin with a name.
-func reading(name ref.Name) func(storetest.Call) bool {
-	return func(c storetest.Call) bool {
-		return c.Op == storetest.OpReadRefs && len(c.Names) > 0 && c.Names[0] == name
-	}
 }
 
 // An echo is a provider that repeats what was said since its last answer, as often as it is asked.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/go-json-experiment/json"
 
@@ -152,7 +153,7 @@ func (s *Stepwell) ListSessions(ctx context.Context, opts api.ListSessionsOption
 			continue // deleted since the page was read
 		}
 		if errors.Is(err, object.ErrCorrupt) {
-			s.log.ErrorContext(ctx, "list sessions", "session", row.ID, "error", err)
+			s.log.ErrorContext(ctx, "list sessions", slog.String("session", string(row.ID)), slog.Any("error", err))
 			info, err = damaged(row), nil
 		}
 		if err != nil {
