@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -150,4 +151,32 @@ func TestC215_AHeadThatWasHeldIsDrivenAfterTheLeaseLapses(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A runner whose store fails once, wherever that is, goes on by itself and answers once.
+func TestC198_AFaultedRunnerStartsAgain(t *testing.T) {
+	for _, op := range []storetest.Op{
+		storetest.OpWatchSessions, storetest.OpOpenSession, storetest.OpLastSeq, storetest.OpListRefs, storetest.OpWatchEvents,
+		storetest.OpAcquireLease, storetest.OpReadRefs, storetest.OpUpdateRefs, storetest.OpAppendEvents, storetest.OpReleaseLease,
+	} {
+		for _, at := range []storetest.Moment{storetest.Before, storetest.After} {
+			t.Run(fmt.Sprint(op, " ", at), func(t *testing.T) {
+				stores(t, func(t *testing.T, s store.Store) {
+					e := &echo{}
+					k := newKit(t, s, e.option)
+					f := storetest.NewFaulty(s)
+					host := k.hostOver(f, func(o *sdk.Options) { e.option(o); o.LeaseTTL = 300 * time.Millisecond })
+					f.FailNext(at, on(op))
+					attach(k, host)
+					k.send("hello", "", "")
+					if o := k.wait(); o != (api.Idle{}) {
+						t.Errorf("the wait answers %#v", o)
+					}
+					if diff := cmp.Diff([]string{"user: hello", "assistant: re: hello"}, k.said()); diff != "" {
+						t.Error(diff)
+					}
+				})
+			})
+		}
+	}
 }
