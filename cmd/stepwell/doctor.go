@@ -86,6 +86,14 @@ func (a *app) diagnose(ctx context.Context, d *diagnosis) {
 		return
 	}
 	d.add("configuration", verdictOK, "every value is well formed")
+	switch model, err := boot.CheckModels(c, a.now); {
+	case err != nil:
+		d.add("model", verdictFail, "%v", err)
+	case strings.HasPrefix(model, "scripted/"):
+		d.add("model", verdictOK, "%s, a demonstration that needs no key; set %s and %s for another", model, boot.EnvModel, boot.EnvOpenAIKey)
+	default:
+		d.add("model", verdictOK, "%s", model)
+	}
 	a.diagnoseServer(ctx, d, c)
 	exists, err := boot.Exists(c.Store)
 	switch {
@@ -140,7 +148,6 @@ func (a *app) diagnoseStore(ctx context.Context, d *diagnosis, c boot.Config) {
 			d.add("store", verdictFail, "closing it: %v", err)
 		}
 	}()
-	d.add("model", verdictOK, "%s", host.Model())
 	if stats, err := host.Stats(ctx); err != nil {
 		d.add("store", verdictFail, "%v", err)
 	} else {

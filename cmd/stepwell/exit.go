@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell-dev/stepwell/internal/boot"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/client"
 )
@@ -96,7 +97,7 @@ func (a *app) explain(ctx context.Context, err error) (code int, text, hint stri
 	switch {
 	case errors.As(err, &coded):
 		return coded.code, coded.text, coded.hint
-	case errors.As(err, &bad):
+	case errors.As(err, &bad), errors.Is(err, boot.ErrConfiguration):
 		return exitUsage, text, ""
 	case !a.started:
 		return exitUsage, text, "`stepwell help` lists the commands; --help after one explains it"

@@ -32,16 +32,28 @@ func Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
+// ErrConfiguration reports a value that is well formed and cannot work. Nothing was opened or made.
+var ErrConfiguration = errors.New("configuration")
+
+// CheckModels returns provider/id of the model that would answer by default, or why there is none. It contacts nobody.
+func CheckModels(c Config, now func() time.Time) (string, error) {
+	_, model, err := models(c, now)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrConfiguration, err)
+	}
+	return model.Provider + "/" + model.ID, nil
+}
+
 // Open opens the store, making it when there is none, and composes the service. Now is the clock, logger hears of what has
 // no caller. The caller closes the host.
 func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logger) (*Host, error) {
 	catalog, model, err := models(c, now)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
 	set, err := tools(c, now)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
 	store, err := sqlitestore.Open(ctx, c.Store, &sqlitestore.Options{Now: now, Synchronous: c.Sync, Logger: logger})
 	if err != nil {
