@@ -40,8 +40,26 @@ func (k *kit) results() map[string]string {
 	return out
 }
 
-// Field reports B34 and B45: several calls are answered before the next step, in any order, by hosts that come and go. Every reply that was
-// accepted reaches its call.
+// Field report B34: two replies are accepted before the next step. One wake sees both.
+func TestB34_NoReplyOfABatchIsLost(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		k := newKit(t, s, nil, question("a", "First?"), question("b", "Second?"), scripted.End(message.StopToolUse),
+			scripted.Text("thanks"), scripted.End(message.StopEnd))
+		k.send("ask", "", "")
+		k.settle()
+		for i, p := range k.snapshot().Parked {
+			if o := k.reply(k.host, p, []string{"a", "b"}[i]); o != (api.Signalled{}) {
+				t.Errorf("reply %d answers %#v", i, o)
+			}
+		}
+		k.step()
+		if diff := cmp.Diff(map[string]string{"a": "Picked: A (a)", "b": "Picked: B (b)"}, k.results()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Field report B45: several calls are answered in any order, by hosts that come and go. Every reply that was accepted reaches its call.
 func TestB45_ThreeParkedCallsAreAnsweredOneByOne(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}} {
 		for name, between := range map[string]func(k *kit){"together": func(*kit) {}, "with steps between": func(k *kit) { k.step() }} {
@@ -203,7 +221,35 @@ func clocked(c *storetest.Clock) func(*sdk.Options) {
 	return func(o *sdk.Options) { o.Now = c.Now }
 }
 
-// Field reports B48 and B49: a deadline is a point in time. It is neither cut to what a timer holds nor moved by a time zone.
+// Field report B49: 02:30 comes twice when summer time ends. The two are different points in time, and each is reached once.
+func TestB49_ADeadlineInTheRepeatedHourIsReachedOnce(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		c := storetest.NewClock()
+		c.Set(time.Date(2026, time.October, 24, 12, 0, 0, 0, time.UTC))
+		k := newKit(t, s, clocked(c),
+			scripted.Call("summer", "wait", `{"until":"2026-10-25T02:30:00+02:00"}`), scripted.Call("winter", "wait", `{"until":"2026-10-25T02:30:00+01:00"}`),
+			scripted.End(message.StopToolUse), scripted.Text("on"), scripted.End(message.StopEnd))
+		k.send("wait", "", "")
+		for _, at := range []time.Time{time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), time.Date(2026, time.October, 25, 1, 30, 0, 0, time.UTC)} {
+			if o := k.settle(); o != (api.StepWaiting{Until: message.MillisOf(at)}) {
+				t.Errorf("before %s the step answers %#v", at, o)
+			}
+			c.Set(at)
+		}
+		k.settle()
+		expired := make(map[string]int)
+		for _, e := range of[api.EffectEvent](k.events(0)) {
+			if e.State == api.EffectExpired {
+				expired[e.CallID]++
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"summer": 1, "winter": 1}, expired); diff != "" || k.phaseName() != "done" {
+			t.Errorf("the run is %s: %s", k.phaseName(), diff)
+		}
+	})
+}
+
+// Field report B48: a deadline is a point in time and is not cut to what a timer holds.
 func TestB48_ADeadlineInAYearIsKeptWhole(t *testing.T) {
 	stores(t, func(t *testing.T, s store.Store) {
 		c := storetest.NewClock()
