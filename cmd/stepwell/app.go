@@ -23,6 +23,7 @@ const (
 type app struct {
 	in                     io.Reader
 	out, err               io.Writer
+	name                   string // what to type to run this program
 	env                    func(name string) string
 	now                    func() time.Time
 	pid                    int

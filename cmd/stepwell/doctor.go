@@ -170,12 +170,15 @@ func (a *app) diagnoseSessions(ctx context.Context, d *diagnosis, t *target) {
 	}
 	broken := 0
 	for _, id := range ids {
-		report, err := t.Fsck(ctx, api.SessionOptions{SessionID: id})
+		report, err := check(ctx, t, id)
 		switch {
 		case errors.Is(err, api.ErrSessionNotFound): // deleted since it was listed
 		case err != nil:
 			broken++
 			d.add("sessions", verdictFail, "%s: %v", id, err)
+		case report.Moving:
+			broken++
+			d.add("sessions", verdictWarn, "%s: it was written to during every check; check again when it is idle", id)
 		case len(report.Problems) > 0:
 			broken++
 			d.add("sessions", verdictFail, "%s: %d problems, the first: %s; see `stepwell fsck -s %s`", id, len(report.Problems),

@@ -34,7 +34,40 @@ func (a *app) sessionIDs(ctx context.Context, t *target, all bool) ([]api.Sessio
 
 type checked struct {
 	Session api.SessionID `json:"session"`
+	// Moving: it was written to during every check, so that the problems may be none.
+	Moving bool `json:"moving,omitzero"`
 	api.CheckReport
+}
+
+// checks is how often a session that looks broken is checked again because it was written to meanwhile.
+const checks = 3
+
+// check checks a session while it stands still: what moves can look broken.
+func check(ctx context.Context, t api.Service, id api.SessionID) (checked, error) {
+	out := checked{Session: id}
+	for range checks {
+		before, err := newest(ctx, t, id)
+		if err != nil {
+			return out, err
+		}
+		if out.CheckReport, err = t.Fsck(ctx, api.SessionOptions{SessionID: id}); err != nil || len(out.Problems) == 0 {
+			return out, err
+		}
+		after, err := newest(ctx, t, id)
+		if err != nil || before == after {
+			return out, err
+		}
+	}
+	out.Moving = true
+	return out, nil
+}
+
+// newest returns the seq of a session's newest event.
+func newest(ctx context.Context, t api.Service, id api.SessionID) (int64, error) {
+	for e, err := range t.Watch(ctx, api.WatchOptions{SessionID: id, Live: true}) {
+		return e.Seq, err
+	}
+	return 0, context.Cause(ctx)
 }
 
 func (a *app) fsckCommand() *cobra.Command {
@@ -42,8 +75,8 @@ func (a *app) fsckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fsck",
 		Short: "Check every invariant that can be read off a session",
-		Long: `Fsck reads a whole session and names what is broken in it. It exits with 1 when something is. A session that is being
-written to meanwhile can look broken: check again when it is idle.`,
+		Long: `Fsck reads a whole session and names what is broken in it. It exits with 1 when something is, and with 4
+when it cannot tell because the session is written to all the time.`,
 		Example: `  stepwell fsck
   stepwell fsck --all
   stepwell fsck -s ses_0190 --json`,
@@ -53,21 +86,26 @@ written to meanwhile can look broken: check again when it is idle.`,
 			if err != nil {
 				return err
 			}
-			problems := 0
+			var broken, moving error
 			for _, id := range ids {
-				report, err := t.Fsck(ctx, api.SessionOptions{SessionID: id})
+				report, err := check(ctx, t, id)
 				if err != nil {
 					return err
 				}
-				problems += len(report.Problems)
-				if err := a.writeCheck(checked{id, report}); err != nil {
+				if err := a.writeCheck(report); err != nil {
 					return err
 				}
+				switch {
+				case report.Moving:
+					moving = &codeError{
+						code: exitConflict, text: "session " + string(id) + " was written to during every check, and what moves can look broken",
+						hint: "check again when it is idle, or stop its run with `stepwell abort`",
+					}
+				case len(report.Problems) > 0:
+					broken = &codeError{code: exitFailed}
+				}
 			}
-			if problems > 0 {
-				return &codeError{code: exitFailed}
-			}
-			return nil
+			return firstError(broken, moving)
 		})),
 	}
 	c.Flags().BoolVar(&all, "all", false, "check every session of the store; with --json a line for each")

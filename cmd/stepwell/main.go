@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,6 +19,14 @@ var version = "devel"
 
 func main() { os.Exit(run()) }
 
+// called returns what to type to run this program again: `go run` builds it somewhere and throws it away.
+func called(arg0 string) string {
+	if strings.Contains(filepath.ToSlash(arg0), "/go-build") {
+		return "go run ./cmd/stepwell"
+	}
+	return "stepwell"
+}
+
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -27,7 +37,7 @@ func run() int {
 	terminal := func(f *os.File) bool { return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()) }
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		env: os.Getenv, now: time.Now, pid: os.Getpid(),
+		name: called(os.Args[0]), env: os.Getenv, now: time.Now, pid: os.Getpid(),
 		typed: terminal(os.Stdin), shown: terminal(os.Stdout), errShown: terminal(os.Stderr),
 	}
 	return a.execute(ctx, os.Args[1:])

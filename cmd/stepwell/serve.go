@@ -180,18 +180,18 @@ func (a *app) ready(ctx context.Context, c boot.Config, here announcement, host 
 		token = "required"
 	}
 	st := a.style()
-	_, err = fmt.Fprintf(a.out, `%s at %s
-  store   %s
-  model   %s
-  lanes   %s, drained %s at a time
-  token   %s
+	_, err = fmt.Fprintf(a.out, `%[1]s at %[2]s
+  store   %[3]s
+  model   %[4]s
+  lanes   %[5]s
+  token   %[6]s
 
 Talk to it from other terminals, in this directory:
-  stepwell chat
-  stepwell send --wait "hello"
-  curl -s %s/v1/sessions
+  %[7]s chat
+  %[7]s send --wait "hello"
+  curl -s %[8]s/v1/sessions
 Ctrl-C stops it. A kill does too: nothing is lost either way.
-`, st.bold("Stepwell is ready"), st.bold(here.URL), host.StorePath(), model, strings.Join(lanes, ", "), landing.Drain,
-		token, here.URL)
+`, st.bold("Stepwell is ready"), st.bold(here.URL), host.StorePath(), model,
+		strings.Join(lanes, ", ")+", drained "+landing.Drain+" at a time", token, a.name, here.URL)
 	return err
 }
