@@ -84,6 +84,7 @@ func (s *Stepwell) runAll(ctx context.Context, ids []api.SessionID) {
 func (s *Stepwell) runSession(ctx context.Context, id store.SessionID) {
 	for pause := time.Duration(0); ctx.Err() == nil; pause = min(2*pause+100*time.Millisecond, 5*time.Second) {
 		sleep(ctx, pause)
+		began := s.opts.Now()
 		session, err := s.open(ctx, api.SessionID(id))
 		if err == nil {
 			r := &runner{host: s, session: session, heads: make(map[string]*headLoop)}
@@ -96,8 +97,14 @@ func (s *Stepwell) runSession(ctx context.Context, id store.SessionID) {
 		case err != nil:
 			s.log.ErrorContext(ctx, "run session", slog.String("session", string(id)), slog.Any("error", err))
 		}
+		if s.opts.Now().Sub(began) > healthy {
+			pause = 0
+		}
 	}
 }
+
+// healthy is how long a session must have run for its next failure to count as the first.
+const healthy = 10 * time.Second
 
 // A runner wakes the heads of one session.
 type runner struct {

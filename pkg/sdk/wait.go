@@ -76,6 +76,13 @@ func (s *Stepwell) wait(ctx context.Context, session *kernel.Session, name strin
 
 // settled returns what the head would be reported as, or nil while something is still going to happen by itself.
 func (s *Stepwell) settled(ctx context.Context, session *kernel.Session, name string) (api.WaitOutcome, error) {
+	deleted, err := session.ReadRefs(ctx, ref.Deleted)
+	if err != nil {
+		return nil, err
+	}
+	if !deleted[0].IsZero() {
+		return api.Idle{}, nil // every step is idle from now on
+	}
 	run, ok, err := session.CurrentRun(ctx, name)
 	if err != nil {
 		return nil, err

@@ -258,3 +258,21 @@ func TestC212_AWaitEndsWhereACallIsParked(t *testing.T) {
 		}
 	})
 }
+
+func TestC142_AWaitOnAMarkedSessionIsIdle(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		k := newKit(t, s, nil)
+		k.send("never answered", "", "")
+		raw, err := s.OpenSession(k.ctx, store.SessionID(k.id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		if err := kernel.New(raw, nil).MarkDeleted(k.ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if o := k.wait(); o != (api.Idle{}) {
+			t.Errorf("the wait answers %#v", o)
+		}
+	})
+}
