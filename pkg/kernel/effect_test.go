@@ -167,6 +167,7 @@ func TestC071_ExpiryIsClaimedOnce(t *testing.T) {
 		c := calling(k, "ask")
 		wait := c.park(c.open("ask"), k.Now()+1000)
 		k.Clock.Advance(time.Second)
+		same(t, "reply at the deadline", kernel.SignalOutcome(kernel.NotWaiting{}), c.reply("ask", wait.OID, "late"))
 		expired := c.moved(c.ExpireEffect(c.Ctx, c.lease, wait, k.Now()))
 		same(t, "second claim", kernel.EffectOutcome(kernel.Conflict{}), must(c.ExpireEffect(c.Ctx, c.lease, wait, k.Now()))(t))
 		same(t, "late reply", kernel.SignalOutcome(kernel.NotWaiting{}), c.reply("ask", wait.OID, "late"))

@@ -80,8 +80,44 @@ func TestRedeliverAgainstLanding(t *testing.T) {
 				}
 				same(t, "messages", 2, users)
 			})
+			both(t, func(t *testing.T, k *kerneltest.Kit, at storetest.Moment) {
+				a := k.Send(queue, "a")
+				k.Send(queue, "b")
+				opts := opts
+				opts.Head, opts.Change = head, a
+				if name == "edit" {
+					opts.Body = k.User("A")
+				}
+				p := k.Process()
+				gate := p.Gate(at, update("redeliver"))
+				got := meanwhile(t, gate, func() (kernel.RedeliverOutcome, error) { return p.Redeliver(k.Ctx, opts) }, func() { k.StepIs("continue") })
+				if _, moved := got.(kernel.Redelivered); moved != (at == storetest.After) {
+					t.Errorf("redeliver: got %#v", got)
+				}
+				k.Settle()
+				same(t, "messages", 4, len(k.Texts()))
+			})
 		})
 	}
+}
+
+// What a redelivery would go in front of lands before it: there is no such place any more, and nothing lands twice.
+func TestRedeliverIntoALandingLane(t *testing.T) {
+	both(t, func(t *testing.T, k *kerneltest.Kit, at storetest.Moment) {
+		a, s := k.Send(queue, "a"), k.Send(steer, "s")
+		p := k.Process()
+		gate := p.Gate(at, update("redeliver"))
+		got := meanwhile(t, gate, func() (kernel.RedeliverOutcome, error) {
+			return p.Redeliver(k.Ctx, kernel.RedeliverOptions{Head: head, Change: a, Lane: steer, Place: kernel.Placement{Before: s}})
+		}, func() { k.StepIs("continue") })
+		k.Settle()
+		if at == storetest.Before {
+			same(t, "redeliver", kernel.RedeliverOutcome(kernel.NotFound{}), got)
+			same(t, "texts", []string{"u:s", "a:re: s", "u:a", "a:re: a"}, k.Texts())
+			return
+		}
+		same(t, "texts", []string{"u:a", "a:re: a", "u:s", "a:re: s"}, k.Texts())
+	})
 }
 
 func TestB33_AbortAgainstPublish(t *testing.T) {
