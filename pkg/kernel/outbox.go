@@ -39,6 +39,9 @@ func newOutbox(s *Session, lease store.Lease, cancel context.CancelCauseFunc) *o
 // emit buffers an event. It blocks while the buffer is full and fails when ctx ends or the lease is lost.
 func (o *outbox) emit(ctx context.Context, body store.EventBody) error {
 	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // and body is not in the stream
+		}
 		o.mu.Lock()
 		if o.stopped {
 			o.mu.Unlock()
@@ -46,7 +49,7 @@ func (o *outbox) emit(ctx context.Context, body store.EventBody) error {
 		}
 		if o.merge(body) {
 			o.mu.Unlock()
-			return context.Cause(ctx)
+			return nil
 		}
 		if len(o.buf) < flushEvents && o.bytes < flushBytes {
 			o.add(body)
@@ -57,7 +60,7 @@ func (o *outbox) emit(ctx context.Context, body store.EventBody) error {
 				o.timer.Reset(0)
 			}
 			o.mu.Unlock()
-			return context.Cause(ctx)
+			return nil
 		}
 		room := o.room
 		o.mu.Unlock()

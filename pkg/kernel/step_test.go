@@ -479,7 +479,7 @@ func TestC137_Ceiling(t *testing.T) {
 	})
 }
 
-func TestC138_C157_LostLeasePublishesNothing(t *testing.T) {
+func TestC138_C201_LostLeasePublishesNothing(t *testing.T) {
 	over(t, func(t *testing.T, k *kerneltest.Kit) {
 		k.Send(queue, "q")
 		k.StepIs("continue")

@@ -13,7 +13,8 @@ import (
 // boundary between the two, and no state of a turn outlives a call.
 //
 // The context ends with cause [ErrAborted], [ErrFenced] or [ErrSuperseded] when the work has become pointless. A call that is aborted
-// returns what it has; an error means that nothing can be said, and the step is taken again.
+// returns what it has; an error means that nothing can be said, and the step is taken again. What a call records of itself in the store it
+// records under [context.WithoutCancel]: an abort is no reason to forget.
 type Turn interface {
 	// Respond asks the model and returns the whole message, also when it failed or was cut short.
 	Respond(ctx context.Context, in TurnInput) (RespondOutcome, error)
