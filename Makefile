@@ -23,6 +23,7 @@ export GOLANGCI_LINT_CACHE := $(CACHE)/golangci-lint
 GIT := git -c safe.directory=*
 
 FUZZTIME ?= 10s
+N ?= 400
 BENCH ?= .
 TEST ?= go test
 TESTFLAGS ?=
@@ -76,7 +77,11 @@ verify: ## Check that generated files and go.mod are up to date
 	if [[ "$$before" != "$$after" ]]; then $(GIT) status --short; echo "make verify: generated files were out of date" >&2; exit 1; fi
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH=regexp)
+bench: ## Measure store, step and kernel in one run, and print the tables of docs/performance.md (N=samples)
+	go run ./internal/bench -n $(N)
+
+.PHONY: microbench
+microbench: ## Run the benchmarks of single packages (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(TESTFLAGS) ./...
 
 .PHONY: fuzz

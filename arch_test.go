@@ -134,6 +134,10 @@ var lattice = []rule{
 		why: "cloud adapters speak AWS on one side and the wire types on the other",
 	},
 	{
+		packages: []string{"internal/bench"}, may: []string{"pkg/..."}, never: []string{"github.com/aws"},
+		why: "the measurements are a main of their own over the kernel and the embedded store, and nothing imports them",
+	},
+	{
 		packages: []string{"internal/..."}, may: none, never: []string{"github.com/aws"},
 		why: "what is under internal/ is a leaf: one idea, usable from anywhere, knowing no one",
 	},
@@ -166,7 +170,7 @@ var reserved = []struct {
 	why    string
 }{
 	{"github.com/aws", []string{"pkg/dynstore", "pkg/s3objects", "pkg/llm/bedrock", "internal/lambdahttp", "internal/wake", "internal/eventbus", "internal/boot/...", "functions/...", "localstack/..."}, "the AWS SDK belongs in the adapters and mains"},
-	{"modernc.org/sqlite", []string{"pkg/sqlitestore"}, "one package knows SQL"},
+	{"modernc.org/sqlite", []string{"pkg/sqlitestore", "internal/bench"}, "one package knows SQL, and the measurements its floor"},
 	{module + "/internal/boot", []string{"cmd/...", "functions/...", "internal/boot/...", "localstack/..."}, "only mains import the wiring"},
 	{"testing", nil, "a test harness does not belong in a binary"},
 }

@@ -105,8 +105,10 @@ func history(ctx context.Context, s *kernel.Session, n int, checkpoint bool) err
 	for i := range n {
 		var m message.Message = message.NewUser(fmt.Sprintf("message %d, with a sentence of ordinary length behind it", i), object.Millis(i))
 		if i%2 == 1 {
-			m = message.Assistant{Content: []message.Part{message.Text{Text: "an answer of about the same length as the message"}},
-				API: "none", Provider: "none", Model: "none", StopReason: message.StopEnd}
+			m = message.Assistant{
+				Content: []message.Part{message.Text{Text: "an answer of about the same length as the message"}},
+				API:     "none", Provider: "none", Model: "none", StopReason: message.StopEnd,
+			}
 		}
 		if err := put(object.MessageBody{Message: m}, i); err != nil {
 			return err

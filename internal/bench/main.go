@@ -39,7 +39,7 @@ func run(ctx context.Context, child, dir string, n, big, turns int) error {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(tmp)
+		defer func() { _ = os.RemoveAll(tmp) }()
 		dir = tmp
 	}
 	fmt.Printf("%s %s/%s, %d CPUs, %s, synchronous=FULL unless said\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),

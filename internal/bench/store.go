@@ -69,7 +69,11 @@ func storeTable(ctx context.Context, dir string, n, _, _ int) error {
 			if err != nil {
 				return err
 			}
-			_, err = s.ReleaseLease(ctx, o.(store.Acquired).Lease)
+			lease, err := granted(o)
+			if err != nil {
+				return err
+			}
+			_, err = s.ReleaseLease(ctx, lease)
 			return err
 		}},
 		{"read 3 refs", func() error {
@@ -100,6 +104,14 @@ func storeTable(ctx context.Context, dir string, n, _, _ int) error {
 	return errors.Join(f.close(), st.Close())
 }
 
+func granted(o store.AcquireOutcome) (store.Lease, error) {
+	a, ok := o.(store.Acquired)
+	if !ok {
+		return store.Lease{}, fmt.Errorf("the lease is not free: %v", o)
+	}
+	return a.Lease, nil
+}
+
 // stepTable measures durable steps of a turn that does nothing.
 func stepTable(ctx context.Context, dir string, n, _, _ int) error {
 	f, err := newFloor(ctx, path(dir, "floor"))
@@ -118,7 +130,10 @@ func stepTable(ctx context.Context, dir string, n, _, _ int) error {
 	if err != nil {
 		return err
 	}
-	lease := acquired.(store.Acquired).Lease
+	lease, err := granted(acquired)
+	if err != nil {
+		return err
+	}
 	opts := kernel.StepOptions{Head: head, Landing: landing(), Turn: loop{}, Lease: &lease}
 	for range n {
 		if err := timed(&floors, func() error { return f.transaction(ctx) }); err != nil {
@@ -146,4 +161,3 @@ func stepTable(ctx context.Context, dir string, n, _, _ int) error {
 	row("on its own: acquire, step, release", cold, floors.median())
 	return errors.Join(f.close(), st.Close())
 }
-

@@ -53,11 +53,11 @@ func checkName(field, s string) error {
 	return checkText(field, s, MaxName)
 }
 
-func checkNamed(field, s string) error {
+func checkNamedHead(s string) error {
 	if s == "" {
-		return Invalid(field, "is missing; give a name")
+		return Invalid("/head", "is missing; give a name")
 	}
-	return checkName(field, s)
+	return checkName("/head", s)
 }
 
 func checkKey(key string) error {
@@ -102,29 +102,29 @@ func (c Content) check() error {
 		switch p := p.(type) {
 		case message.Text:
 			if !utf8.ValidString(p.Text) {
-				return Invalid(pointer("/content", i, "text"), "is not valid UTF-8")
+				return Invalid(pointer(i, "text"), "is not valid UTF-8")
 			}
 			if p.Signature != "" {
-				return Invalid(pointer("/content", i, "signature"), "belongs to providers; leave it out")
+				return Invalid(pointer(i, "signature"), "belongs to providers; leave it out")
 			}
 			text += len(p.Text)
 			all += len(p.Text)
 		case message.Image:
 			if p.MIMEType == "" {
-				return Invalid(pointer("/content", i, "mimeType"), "is missing")
+				return Invalid(pointer(i, "mimeType"), "is missing")
 			}
 			if p.Data == "" {
-				return Invalid(pointer("/content", i, "data"), "is missing; give the image in base64")
+				return Invalid(pointer(i, "data"), "is missing; give the image in base64")
 			}
-			if err := checkText(pointer("/content", i, "mimeType"), p.MIMEType, MaxName); err != nil {
+			if err := checkText(pointer(i, "mimeType"), p.MIMEType, MaxName); err != nil {
 				return err
 			}
 			if !base64Text(p.Data) {
-				return Invalid(pointer("/content", i, "data"), "is not base64")
+				return Invalid(pointer(i, "data"), "is not base64")
 			}
 			all += len(p.Data)
 		case nil:
-			return Invalid(pointer("/content", i, ""), "is missing")
+			return Invalid(pointer(i, ""), "is missing")
 		}
 	}
 	switch {

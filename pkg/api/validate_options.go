@@ -6,8 +6,9 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 )
 
-func pointer(list string, i int, member string) string {
-	p := list + "/" + strconv.Itoa(i)
+// pointer names a part of a message, or a member of it.
+func pointer(i int, member string) string {
+	p := "/content/" + strconv.Itoa(i)
 	if member != "" {
 		p += "/" + member
 	}
@@ -135,7 +136,7 @@ func (o RunChangesOptions) Validate() error {
 
 // Validate reports the first rule that o breaks.
 func (o CreateHeadOptions) Validate() error {
-	if err := first(o.SessionID.Check(), checkNamed("/head", o.Head), checkName("/parent", o.Parent),
+	if err := first(o.SessionID.Check(), checkNamedHead(o.Head), checkName("/parent", o.Parent),
 		checkActor(o.Actor)); err != nil {
 		return err
 	}
@@ -155,17 +156,17 @@ func (o MoveHeadOptions) Validate() error {
 
 // Validate reports the first rule that o breaks.
 func (o DeleteHeadOptions) Validate() error {
-	return first(o.SessionID.Check(), checkNamed("/head", o.Head), checkActor(o.Actor))
+	return first(o.SessionID.Check(), checkNamedHead(o.Head), checkActor(o.Actor))
 }
 
 // Validate reports the first rule that o breaks.
 func (o MergeHeadOptions) Validate() error {
-	return first(o.SessionID.Check(), checkNamed("/head", o.Head), checkActor(o.Actor))
+	return first(o.SessionID.Check(), checkNamedHead(o.Head), checkActor(o.Actor))
 }
 
 // Validate reports the first rule that o breaks.
 func (o AdvanceBaseOptions) Validate() error {
-	return first(o.SessionID.Check(), checkNamed("/head", o.Head), checkActor(o.Actor))
+	return first(o.SessionID.Check(), checkNamedHead(o.Head), checkActor(o.Actor))
 }
 
 // Validate reports the first rule that o breaks.

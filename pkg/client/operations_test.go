@@ -47,124 +47,160 @@ func note[T any](e *echo, opts any, out T) (T, error) {
 func (e *echo) Landing(context.Context) (api.Landing, error) {
 	return note(e, nil, api.Landing{Lanes: []api.LaneInfo{{Lane: "steer", Lands: "boundary"}}, Drain: "one"})
 }
+
 func (e *echo) CreateSession(_ context.Context, o api.CreateSessionOptions) (api.CreateSessionOutcome, error) {
 	return note[api.CreateSessionOutcome](e, o, api.SessionCreated{Session: info})
 }
+
 func (e *echo) GetSession(_ context.Context, o api.SessionOptions) (api.SessionInfo, error) {
 	if len(e.got) > 0 && isPatch(e.got[len(e.got)-1]) {
 		return info, e.err // the answer of a PATCH, not what was asked
 	}
 	return note(e, o, info)
 }
+
 func (e *echo) ListSessions(_ context.Context, o api.ListSessionsOptions) (api.SessionPage, error) {
 	return note(e, o, api.SessionPage{Items: []api.SessionInfo{info}, Next: "x", HasMore: true})
 }
+
 func (e *echo) RenameSession(_ context.Context, o api.RenameSessionOptions) error {
 	_, err := note(e, o, 0)
 	return err
 }
+
 func (e *echo) SetPinned(_ context.Context, o api.FlagSessionOptions) error {
 	_, err := note(e, pinned(o), 0)
 	return err
 }
+
 func (e *echo) SetArchived(_ context.Context, o api.FlagSessionOptions) error {
 	_, err := note(e, o, 0)
 	return err
 }
+
 func (e *echo) DeleteSession(_ context.Context, o api.DeleteSessionOptions) error {
 	_, err := note(e, o, 0)
 	return err
 }
+
 func (e *echo) Configure(_ context.Context, o api.ConfigureOptions) (api.ConfigureOutcome, error) {
 	return note[api.ConfigureOutcome](e, o, api.UnknownModel{})
 }
+
 func (e *echo) Snapshot(_ context.Context, o api.HeadOptions) (api.Snapshot, error) {
 	return note(e, o, api.Snapshot{
 		Seq: 3, Session: info, Head: "main", Transcript: []api.TranscriptItem{}, Pending: items, Run: &run,
 		Parked: []api.ParkedCall{{RunID: "run_1", CallID: "c", WaitID: oidA, Tool: "ask", Args: jsontext.Value(`{}`)}},
 	})
 }
+
 func (e *echo) Send(_ context.Context, o api.SendOptions) (api.SendReceipt, error) {
 	return note[api.SendReceipt](e, o, api.Duplicate{Change: oidA})
 }
+
 func (e *echo) Cancel(_ context.Context, o api.CancelOptions) (api.CancelOutcome, error) {
 	return note[api.CancelOutcome](e, o, api.Landed{})
 }
+
 func (e *echo) Redeliver(_ context.Context, o api.RedeliverOptions) (api.RedeliverOutcome, error) {
 	return note[api.RedeliverOutcome](e, o, api.Redelivered{Change: oidB})
 }
+
 func (e *echo) ListMessages(_ context.Context, o api.TranscriptOptions) (api.TranscriptPage, error) {
 	return note(e, o, api.TranscriptPage{Items: []api.TranscriptItem{api.SummaryMarker{ID: oidA, Text: "t"}}, Next: oidB, HasMore: true})
 }
+
 func (e *echo) Pending(_ context.Context, o api.HeadOptions) ([]api.PendingItem, error) {
 	return note(e, o, items)
 }
+
 func (e *echo) CurrentRun(_ context.Context, o api.HeadOptions) (*api.RunInfo, error) {
 	if o.Head == "idle" {
 		return note[*api.RunInfo](e, o, nil)
 	}
 	return note(e, o, &run)
 }
+
 func (e *echo) Abort(_ context.Context, o api.AbortOptions) (api.AbortOutcome, error) {
 	return note[api.AbortOutcome](e, o, api.Requested{RunID: "run_1"})
 }
+
 func (e *echo) WaitRun(_ context.Context, o api.HeadOptions) (api.WaitOutcome, error) {
 	return note[api.WaitOutcome](e, o, api.Waiting{RunID: "run_1"})
 }
+
 func (e *echo) Reply(_ context.Context, o api.ReplyOptions) (api.ReplyOutcome, error) {
 	return note[api.ReplyOutcome](e, o, api.Signalled{})
 }
+
 func (e *echo) Context(_ context.Context, o api.HeadOptions) (api.ContextStatus, error) {
 	return note(e, o, api.ContextStatus{EstimatedTokens: 5})
 }
+
 func (e *echo) RunChanges(_ context.Context, o api.RunChangesOptions) (api.Changes, error) {
 	return note(e, o, api.Changes{RunID: "run_1", Commits: []api.CommitItem{}})
 }
+
 func (e *echo) Usage(_ context.Context, o api.HeadOptions) (api.UsageSummary, error) {
 	return note(e, o, api.UsageSummary{Models: []api.ModelUsage{{Model: "m"}}})
 }
+
 func (e *echo) ListHeads(_ context.Context, o api.SessionOptions) ([]api.HeadInfo, error) {
 	return note(e, o, []api.HeadInfo{{Head: "main", Tip: oidA}})
 }
+
 func (e *echo) CreateHead(_ context.Context, o api.CreateHeadOptions) (api.CreateHeadOutcome, error) {
 	return note[api.CreateHeadOutcome](e, o, api.HeadCreated{Tip: oidA})
 }
+
 func (e *echo) MoveHead(_ context.Context, o api.MoveHeadOptions) (api.MoveOutcome, error) {
 	return note[api.MoveOutcome](e, o, api.Busy{Run: run})
 }
+
 func (e *echo) DeleteHead(_ context.Context, o api.DeleteHeadOptions) (api.DeleteHeadOutcome, error) {
 	return note[api.DeleteHeadOutcome](e, o, api.HeadBusy{})
 }
+
 func (e *echo) MergeHead(_ context.Context, o api.MergeHeadOptions) (api.MergeOutcome, error) {
 	return note[api.MergeOutcome](e, o, api.NoStack{})
 }
+
 func (e *echo) AdvanceBase(_ context.Context, o api.AdvanceBaseOptions) (api.AdvanceOutcome, error) {
 	return note[api.AdvanceOutcome](e, o, api.Diverged{})
 }
+
 func (e *echo) Watch(context.Context, api.WatchOptions) iter.Seq2[api.Event, error] {
 	return func(func(api.Event, error) bool) {}
 }
+
 func (e *echo) Step(_ context.Context, o api.HeadOptions) (api.StepOutcome, error) {
 	return note[api.StepOutcome](e, o, api.Finished{RunID: "run_1", Phase: object.Done{}})
 }
+
 func (e *echo) Refs(_ context.Context, o api.RefsOptions) ([]api.RefInfo, error) {
 	return note(e, o, []api.RefInfo{{Name: "refs/heads/main", OID: oidA}})
 }
+
 func (e *echo) Reflog(_ context.Context, o api.ReflogOptions) ([]api.ReflogEntry, error) {
 	return note(e, o, []api.ReflogEntry{{Seq: 1, Name: "refs/heads/main", To: oidA, Reason: "land"}})
 }
+
 func (e *echo) Object(_ context.Context, o api.ObjectOptions) (api.StoredObject, error) {
 	return note(e, o, api.StoredObject{OID: oidB, Kind: "blob", Body: jsontext.Value(blob)})
 }
+
 func (e *echo) Tree(_ context.Context, o api.HeadOptions) (api.Tree, error) {
 	return note(e, o, api.Tree{Nodes: []api.TreeNode{{OID: oidA, Kind: "note", Heads: []string{}}}})
 }
+
 func (e *echo) Fsck(_ context.Context, o api.SessionOptions) (api.CheckReport, error) {
 	return note(e, o, api.CheckReport{Objects: 1, Problems: []api.Problem{{Invariant: 41, OID: oidA, Detail: "d"}}})
 }
+
 func (e *echo) Trim(_ context.Context, o api.TrimOptions) (api.TrimReport, error) {
 	return note(e, o, api.TrimReport{Floor: 9})
 }
+
 func (e *echo) Collect(_ context.Context, o api.CollectOptions) (api.CollectReport, error) {
 	return note(e, o, api.CollectReport{Scanned: 3, Reachable: 2, Swept: 1})
 }
@@ -280,10 +316,10 @@ func TestErrorsArriveAsThemselves(t *testing.T) {
 		api.ErrPreconditionFailed, api.ErrUnauthorized, api.ErrForbidden, api.ErrUnavailable, api.ErrCursorExpired, api.ErrInvalid,
 	} {
 		give := want
-		switch want {
-		case api.ErrCursorExpired:
+		switch {
+		case errors.Is(want, api.ErrCursorExpired):
 			give = &api.CursorExpiredError{Floor: 7}
-		case api.ErrInvalid:
+		case errors.Is(want, api.ErrInvalid):
 			give = &api.ValidationError{Field: "/lane", Detail: "is not served"}
 		}
 		_, err := connect(t, &echo{err: give}, nil, nil).Send(t.Context(), api.SendOptions{SessionID: "s", Content: api.Text("a")})

@@ -167,7 +167,7 @@ func TestOutboxSurvivesItsProcess(t *testing.T) {
 	if rows, err = client.OpenFileRows(path); err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // the test is over
+	defer rows.Close()
 	if left, err := rows.Load(t.Context()); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v are left", left, err)
 	}

@@ -133,7 +133,7 @@ func (w *watcher) connect(ctx context.Context, yield func(api.Event, error) bool
 	for {
 		frame, err := r.Next()
 		if err != nil {
-			return nil //nolint:nilerr // however it broke, coming back is the answer
+			return nil // however it broke, coming back is the answer
 		}
 		if err := control(frame); err != nil {
 			return err

@@ -40,7 +40,7 @@ func (h *Handler) logged(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
 		rec := &recorder{ResponseWriter: w}
-		defer func() {
+		defer func() { //nolint:contextcheck // it logs with the request's own context
 			level := slog.LevelInfo
 			if rec.status >= http.StatusInternalServerError {
 				level = slog.LevelError
@@ -56,7 +56,7 @@ func (h *Handler) logged(next http.Handler) http.Handler {
 // recovered turns a panic into a problem; the process serves on.
 func (h *Handler) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
+		defer func() { //nolint:contextcheck // it logs with the request's own context
 			p := recover()
 			if p == nil {
 				return

@@ -34,7 +34,7 @@ func (st *step) recordLoss(ctx context.Context) error {
 		run.Attempts++
 		var p publication
 		p.move(ref.Run(st.opts.Head), oids[0], p.put(run))
-		outcome, err := st.publish(ctx, &p, "takeover", true)
+		outcome, err := st.publish(ctx, &p, "takeover")
 		if err != nil {
 			return err
 		}

@@ -126,9 +126,10 @@ type (
 // checked, so that a stale runner reuses nothing.
 func (s *Session) OpenEffect(ctx context.Context, lease store.Lease, runID string, call message.ToolCall, replay object.ReplayPolicy) (OpenOutcome, error) {
 	name := ref.Effect(runID, call.ID)
-	intent, err := object.Encode(object.Intent{
+	fresh := object.Intent{
 		RunID: runID, CallID: call.ID, Tool: call.Name, Args: call.Arguments, Replay: replay, At: s.Now(),
-	})
+	}
+	intent, err := object.Encode(fresh)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -151,7 +152,7 @@ func (s *Session) OpenEffect(ctx context.Context, lease store.Lease, runID strin
 				}
 				return Exists{states[0]}, nil
 			}
-			return Opened{EffectState{intent.OID, intent.Object.(object.Intent), intent.OID, intent.Object.(object.Intent)}}, nil
+			return Opened{EffectState{intent.OID, fresh, intent.OID, fresh}}, nil
 		case store.UpdateConflict:
 			if o.Name == ref.Deleted {
 				return Fenced{}, nil

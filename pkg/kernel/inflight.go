@@ -153,11 +153,12 @@ func (st *step) concerns(name ref.Name) bool {
 	return name == ref.Deleted || name == ref.Run(st.opts.Head) || name == ref.Head(st.opts.Head)
 }
 
-// pointless reads the refs (not the event that made it look) and returns why the call need not go on, or nil.
-func (st *step) pointless(ctx context.Context) error {
+// pointless reads the refs (not the event that made it look) and returns why the call need not go on, or nil. A read that fails says
+// nothing: the publish finds out.
+func (st *step) pointless(ctx context.Context) (cause error) {
 	oids, err := st.ReadRefs(ctx, ref.Run(st.opts.Head), ref.Head(st.opts.Head), ref.Deleted)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	if !oids[2].IsZero() || oids[1] != st.tip || oids[0].IsZero() {
 		return ErrSuperseded
@@ -168,7 +169,7 @@ func (st *step) pointless(ctx context.Context) error {
 	run, err := st.loadRun(ctx, oids[0])
 	switch {
 	case err != nil:
-		return nil
+		return nil //nolint:nilerr // see above
 	case run.ID != st.run.ID || object.Terminal(run.Phase):
 		return ErrSuperseded
 	case run.AbortRequested:

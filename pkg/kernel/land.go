@@ -95,11 +95,11 @@ func (st *step) land(ctx context.Context, batch Batch, next object.Run, fresh bo
 	for _, c := range batch.Changes {
 		p.assert(ref.Tombstone(c.OID), object.OID{})
 	}
-	outcome, err := st.publish(ctx, &p, "land", true)
+	outcome, err := st.publish(ctx, &p, "land")
 	if err != nil {
 		return nil, err
 	}
-	return settle(outcome, StepContinue{}), nil
+	return settled(outcome), nil
 }
 
 // sameRun reports whether a landing leaves the run object as it is.

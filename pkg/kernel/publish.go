@@ -35,15 +35,15 @@ func (p *publication) move(name ref.Name, from, to object.OID) {
 
 func (p *publication) assert(name ref.Name, oid object.OID) { p.move(name, oid, oid) }
 
-// publish sends p under the lease with the assertion that the session is not being deleted (invariant 35). last says that this is
-// the step's final write, so that a lease acquired by the step is freed in the same transaction.
-func (st *step) publish(ctx context.Context, p *publication, reason string, last bool) (store.UpdateOutcome, error) {
+// publish sends p under the lease with the assertion that the session is not being deleted (invariant 35). It is the step's final write: a
+// lease that the step acquired itself is freed in the same transaction, any other is renewed.
+func (st *step) publish(ctx context.Context, p *publication, reason string) (store.UpdateOutcome, error) {
 	if p.err != nil {
 		return nil, fmt.Errorf("%s: %w", reason, p.err)
 	}
 	p.assert(ref.Deleted, object.OID{})
 	opts := store.UpdateOptions{Reason: reason, Lease: &st.lease, Objects: p.objects, Events: p.events}
-	if last && st.release {
+	if st.release {
 		opts.Release = true
 	} else {
 		opts.Renew = st.opts.TTL
@@ -86,7 +86,7 @@ func (st *step) end(ctx context.Context, phase object.Phase, reason string, asse
 		p.updates = append(p.updates, open...)
 	case object.Respond, object.Retry, object.Done, object.Aborted, object.Failed:
 	}
-	outcome, err := st.publish(ctx, &p, reason, true)
+	outcome, err := st.publish(ctx, &p, reason)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,10 @@ func (st *step) end(ctx context.Context, phase object.Phase, reason string, asse
 	panic("unreachable")
 }
 
-// settle turns the outcome of a publish whose conflict only means "read again" into the step's.
-func settle(outcome store.UpdateOutcome, done StepOutcome) StepOutcome {
+// settled turns the outcome of a publish after which the next step looks again, also when it lost its race, into the step's.
+func settled(outcome store.UpdateOutcome) StepOutcome {
 	switch outcome.(type) {
-	case store.Updated:
-		return done
-	case store.UpdateConflict:
+	case store.Updated, store.UpdateConflict:
 		return StepContinue{}
 	case store.Fenced:
 		return StepFenced{}

@@ -28,8 +28,6 @@ type Placement struct {
 	Before object.OID // in front of this pending change of the target lane
 }
 
-func (p Placement) set() bool { return p.End || !p.Before.IsZero() }
-
 // A RedeliverOutcome is [Redelivered], [Unchanged], [Landed] or [NotFound].
 //
 //sumtype:decl

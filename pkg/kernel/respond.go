@@ -61,11 +61,11 @@ func (st *step) recordConfig(ctx context.Context, config object.Config) (StepOut
 	next.Config = config
 	var p publication
 	p.move(ref.Run(st.opts.Head), st.runOID, p.put(next))
-	outcome, err := st.publish(ctx, &p, "resolve config", true)
+	outcome, err := st.publish(ctx, &p, "resolve config")
 	if err != nil {
 		return nil, err
 	}
-	return settle(outcome, StepContinue{}), nil
+	return settled(outcome), nil
 }
 
 // ask calls the model and publishes what it said.
@@ -111,11 +111,11 @@ func (st *step) publishCheckpoint(ctx context.Context, body object.CheckpointBod
 	var p publication
 	p.move(ref.Head(st.opts.Head), st.tip, p.put(object.Commit{Parent: st.tip, Run: st.run.ID, Body: body, At: st.Now()}))
 	p.assert(ref.Run(st.opts.Head), st.runOID)
-	outcome, err := st.publish(ctx, &p, "checkpoint", true)
+	outcome, err := st.publish(ctx, &p, "checkpoint")
 	if err != nil {
 		return nil, err
 	}
-	return settle(outcome, StepContinue{}), nil
+	return settled(outcome), nil
 }
 
 func (st *step) publishMessage(ctx context.Context, m message.Assistant, phase object.Phase) (StepOutcome, error) {
@@ -170,7 +170,7 @@ func (st *step) publishOutput(ctx context.Context, reason string, out output) (S
 		if err != nil {
 			return nil, err
 		}
-		return settle(outcome, StepContinue{}), nil
+		return settled(outcome), nil
 	}
 	return StepContinue{}, nil
 }
@@ -219,7 +219,7 @@ func (st *step) tryOutput(ctx context.Context, reason string, out output) (store
 	if out.notice != "" {
 		p.events = append(p.events, store.NoticeEvent{Level: store.Error, Owner: "run", Message: out.notice})
 	}
-	return st.publish(ctx, &p, reason, true)
+	return st.publish(ctx, &p, reason)
 }
 
 // after says what the host does once the run is in its next phase.

@@ -62,8 +62,10 @@ func TestCheckArguments(t *testing.T) {
 		{"extra", `{"title":"a","tittle":"b"}`, `arguments: unexpected additional properties ["tittle"]`},
 		{"number below", `{"title":"a","count":0}`, `arguments.count: minimum: 0 is less than 1.000000`},
 		{"number for a string in an enum", `{"title":"a","five":5}`, `arguments.five: enum: 5 does not equal any of`},
-		{"recursive", `{"title":"a","tree":{"id":"a","kids":[{"id":"b"},{"id":"c","kids":[{"id":1}]}]}}`,
-			`arguments.tree.kids[1].kids[0].id: type: 1 has type "integer", want "string"`},
+		{
+			"recursive", `{"title":"a","tree":{"id":"a","kids":[{"id":"b"},{"id":"c","kids":[{"id":1}]}]}}`,
+			`arguments.tree.kids[1].kids[0].id: type: 1 has type "integer", want "string"`,
+		},
 		{"odd name", `{"title":"a","a b/c~d":1}`, `arguments["a b/c~d"]: type: 1 has type "integer", want "boolean"`},
 		{"unicode name", `{"title":"a","größe":0}`, `arguments["größe"]: exclusiveMinimum: 0 is less`},
 		{"alternatives", `{"title":"a","either":[]}`, `arguments.either: anyOf: matches none of the allowed forms`},

@@ -23,7 +23,7 @@ const (
 // A Kit is one test's session. When the test ends, its data are checked.
 type Kit struct {
 	testing.TB
-	Ctx     context.Context
+	Ctx     context.Context //nolint:containedctx // the test's, which ends with it
 	Clock   *storetest.Clock
 	Backend storetest.Backend
 	*kernel.Session

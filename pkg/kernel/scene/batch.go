@@ -28,7 +28,7 @@ func (s *Script) Tools(ctx context.Context, in kernel.ToolsInput) (kernel.ToolsO
 		case errors.As(err, &stopped):
 			return stopped.outcome, nil
 		case err != nil:
-			return kernel.BatchFailed{Results: results, Error: err.Error(), Cause: err}, nil
+			return kernel.BatchFailed{Results: results, Error: err.Error(), Cause: err}, nil //nolint:nilerr // the outcome carries it
 		case waits:
 			parked = append(parked, call.ID)
 		default:

@@ -111,17 +111,17 @@ func options(turn kernel.Turn) kernel.StepOptions {
 }
 
 // submit says text into the lane.
-func (s *stage) submit(ctx context.Context, by *kernel.Session, text, key string) (object.OID, error) {
+func (s *stage) submit(ctx context.Context, by *kernel.Session, text, key string) error {
 	outcome, err := by.Submit(ctx, kernel.SubmitOptions{
 		Head: head, Lane: lane, Key: key, Body: object.MessageBody{Message: message.NewUser(text, by.Now())},
 	})
 	if err != nil {
-		return object.OID{}, err
+		return err
 	}
-	if q, ok := outcome.(kernel.Queued); ok {
-		return q.Change, nil
+	if _, ok := outcome.(kernel.Queued); !ok {
+		return fmt.Errorf("submit %q: got %#v, want it queued", text, outcome)
 	}
-	return object.OID{}, fmt.Errorf("submit %q: got %#v, want it queued", text, outcome)
+	return nil
 }
 
 // drive advances the head as a hot process does, until the outcome is not "finished" any more.

@@ -28,7 +28,7 @@ func threePhones(ctx context.Context, s *stage) error {
 		}
 		together.Go(func() {
 			<-start
-			_, errs[i] = s.submit(ctx, phone, fmt.Sprintf("hello from phone %d", i+1), fmt.Sprintf("key-%d", i+1))
+			errs[i] = s.submit(ctx, phone, fmt.Sprintf("hello from phone %d", i+1), fmt.Sprintf("key-%d", i+1))
 		})
 	}
 	close(start)
@@ -82,7 +82,7 @@ func killedRunner(ctx context.Context, s *stage) error {
 		{"look", "look ok"},
 		{"pay", "interrupted: the outcome is unknown"},
 	} {
-		if _, err := s.submit(ctx, s.session, "use "+call.tool, ""); err != nil {
+		if err := s.submit(ctx, s.session, "use "+call.tool, ""); err != nil {
 			return err
 		}
 		if err := s.dieIn(ctx, call.tool); err != nil {
@@ -151,7 +151,7 @@ func answerLater(ctx context.Context, s *stage) error {
 			Title: "Shall I?", Choices: []message.Choice{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}},
 		}}
 	}}}
-	if _, err := s.submit(ctx, s.session, "use ask", ""); err != nil {
+	if err := s.submit(ctx, s.session, "use ask", ""); err != nil {
 		return err
 	}
 	host, process, err := s.process(ctx)
@@ -203,7 +203,7 @@ func stepPerRequest(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.submit(ctx, handler, "use look", "request-1"); err != nil {
+	if err := s.submit(ctx, handler, "use look", "request-1"); err != nil {
 		return err
 	}
 	for request := 1; ; request++ {

@@ -32,16 +32,16 @@ func UsageOf(commits []Commit) UsageSummary {
 		case object.MessageBody:
 			switch m := b.Message.(type) {
 			case message.Assistant:
-				s.addModel(ModelUsage{Provider: m.Provider, Model: m.Model, Responses: 1, Usage: m.Usage})
+				addModel(&s, ModelUsage{Provider: m.Provider, Model: m.Model, Responses: 1, Usage: m.Usage})
 				s.Total = s.Total.Add(m.Usage)
 			case message.ToolResult:
-				s.Tools = s.spend(s.Tools, m.Usage)
+				s.Tools = spend(&s, s.Tools, m.Usage)
 			case message.User:
 			}
 		case object.CheckpointBody:
-			s.Compaction = s.spend(s.Compaction, b.Usage)
+			s.Compaction = spend(&s, s.Compaction, b.Usage)
 		case object.SummaryBody:
-			s.Compaction = s.spend(s.Compaction, b.Usage)
+			s.Compaction = spend(&s, s.Compaction, b.Usage)
 		case object.ConfigBody, object.NoteBody:
 		}
 	}
@@ -52,7 +52,7 @@ func UsageOf(commits []Commit) UsageSummary {
 func (a UsageSummary) Merge(b UsageSummary) UsageSummary {
 	a.Models = slices.Clone(a.Models)
 	for _, m := range b.Models {
-		a.addModel(m)
+		addModel(&a, m)
 	}
 	a.Total = a.Total.Add(b.Total)
 	a.Tools = a.Tools.Add(b.Tools)
@@ -61,7 +61,7 @@ func (a UsageSummary) Merge(b UsageSummary) UsageSummary {
 }
 
 // spend adds u to the total and to one kind of spending, which it returns.
-func (a *UsageSummary) spend(kind message.Usage, u *message.Usage) message.Usage {
+func spend(a *UsageSummary, kind message.Usage, u *message.Usage) message.Usage {
 	if u == nil {
 		return kind
 	}
@@ -69,7 +69,7 @@ func (a *UsageSummary) spend(kind message.Usage, u *message.Usage) message.Usage
 	return kind.Add(*u)
 }
 
-func (a *UsageSummary) addModel(m ModelUsage) {
+func addModel(a *UsageSummary, m ModelUsage) {
 	i, found := slices.BinarySearchFunc(a.Models, m, func(x, y ModelUsage) int {
 		return cmp.Or(cmp.Compare(x.Provider, y.Provider), cmp.Compare(x.Model, y.Model))
 	})

@@ -135,7 +135,7 @@ func (c *Client) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	if err != nil {
 		return b.Fail(transportFailure(ctx, err), c.text("reaching the server: "+reason(ctx, err)))
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	stream := watch.reader(res.Body)
 	if res.StatusCode != http.StatusOK || !isEventStream(res.Header) {
 		f, text := c.refused(ctx, res, stream)

@@ -86,8 +86,8 @@ func watchAbort(f *fixture) {
 			f.Errorf("a %s watch ended with %v", name, err)
 		}
 	}
-	for range f.a.WatchEvents(ctx, 0) {
-		f.Error("a watch whose context is over gave something")
+	for _, err := range f.a.WatchEvents(ctx, 0) {
+		f.Errorf("a watch whose context is over gave something, with error %v", err)
 	}
 	caused, cancelCause := context.WithCancelCause(f.Context())
 	w := watch(f, f.b.WatchEvents(caused, 3))

@@ -96,10 +96,14 @@ func TestResult(t *testing.T) {
 		path, want, details string
 		isError             bool
 	}{
-		{"/text?type=text/plain", "HTTP 200 OK, text/plain, " + at + "/text?type=text/plain\n\ngrün 🙂\n\n",
-			`{"url":"http://example.com/text?type=text/plain","status":200,"contentType":"text/plain","bytes":12}`, false},
-		{"/moved", "HTTP 200 OK, text/plain, " + at + "/text?type=text/plain\n\ngrün 🙂\n\n",
-			`{"url":"http://example.com/text?type=text/plain","status":200,"contentType":"text/plain","bytes":12}`, false},
+		{
+			"/text?type=text/plain", "HTTP 200 OK, text/plain, " + at + "/text?type=text/plain\n\ngrün 🙂\n\n",
+			`{"url":"http://example.com/text?type=text/plain","status":200,"contentType":"text/plain","bytes":12}`, false,
+		},
+		{
+			"/moved", "HTTP 200 OK, text/plain, " + at + "/text?type=text/plain\n\ngrün 🙂\n\n",
+			`{"url":"http://example.com/text?type=text/plain","status":200,"contentType":"text/plain","bytes":12}`, false,
+		},
 		{"/sniffed", "HTTP 200 OK, text/plain; charset=utf-8, " + at + "/sniffed\n\ngrün 🙂\n\n", "", false},
 		{"/a?type=application/problem%2Bjson", "HTTP 200 OK, application/problem+json, " + at + "/a?type=application/problem%2Bjson\n\ngrün 🙂\n\n", "", false},
 		{"/latin1?type=text/html", "HTTP 200 OK, text/html, " + at + "/latin1?type=text/html\n\ngr\uFFFDn", "", false},
