@@ -89,7 +89,8 @@ func TestC116_LatestProgressBehindItsDeltas(t *testing.T) {
 			}
 			for _, body := range []store.EventBody{
 				progress("a", "10 %"), piece(in, 0), progress("b", "start"), piece(in, 2), piece(in, 1), progress("a", "50 %"),
-				store.NoticeEvent{Level: store.Info, Owner: "x", Message: "note"}, progress("a", "90 %"), piece(in, 3),
+				store.NoticeEvent{Level: store.Info, Owner: "x", Message: "note"},
+				progress("a", "90 %"), piece(in, 3),
 			} {
 				if err := in.Emit(ctx, body); err != nil {
 					return err

@@ -80,14 +80,20 @@ func TestC106_CheckpointsAndSummaries(t *testing.T) {
 		commits []view.Commit
 		want    []string
 	}{
-		{"summary and tail", []view.Commit{holding(object.CheckpointBody{Summary: "S", RetainedTail: tail}), asked("q")},
-			[]string{"u:Summary of the conversation so far:\n\nS", "u:kept", "a:answer", "u:q"}},
+		{
+			"summary and tail",
+			[]view.Commit{holding(object.CheckpointBody{Summary: "S", RetainedTail: tail}), asked("q")},
+			[]string{"u:Summary of the conversation so far:\n\nS", "u:kept", "a:answer", "u:q"},
+		},
 		{"tail alone", []view.Commit{holding(object.CheckpointBody{RetainedTail: tail}), asked("q")}, []string{"u:kept", "a:answer", "u:q"}},
 		{"a summary is one message", []view.Commit{holding(object.SummaryBody{Text: "elsewhere"}), asked("q")}, []string{"u:elsewhere", "u:q"}},
 		{"an empty summary is nothing", []view.Commit{holding(object.SummaryBody{}), asked("q")}, []string{"u:q"}},
 		{"B67 a blank summary is nothing", []view.Commit{holding(object.SummaryBody{Text: " \n"}), holding(object.CheckpointBody{Summary: "\t"}), asked("q")}, []string{"u:q"}},
-		{"a tail is paired too", []view.Commit{holding(object.CheckpointBody{RetainedTail: []message.Message{toolCalls("1")}}), asked("q")},
-			[]string{"a:I will look.", "c:1", interrupted, "u:q"}},
+		{
+			"a tail is paired too",
+			[]view.Commit{holding(object.CheckpointBody{RetainedTail: []message.Message{toolCalls("1")}}), asked("q")},
+			[]string{"a:I will look.", "c:1", interrupted, "u:q"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) { same(t, "texts", test.want, kerneltest.Texts(test.commits)) })
 	}
@@ -121,23 +127,46 @@ func TestB03_B06_B07_BadHistoriesProjectToValidRequests(t *testing.T) {
 		commits []view.Commit
 		want    []string
 	}{
-		{"B03 an orphan at the tip, then a question", []view.Commit{asked("q"), said(toolCalls("1")), asked("go on")},
-			[]string{"u:q", "a:I will look.", "c:1", interrupted, "u:go on"}},
+		{
+			"B03 an orphan at the tip, then a question",
+			[]view.Commit{asked("q"), said(toolCalls("1")), asked("go on")},
+			[]string{"u:q", "a:I will look.", "c:1", interrupted, "u:go on"},
+		},
 		{"B06 a result whose call is gone", []view.Commit{asked("q"), resulted("ghost", "r"), answered("a")}, []string{"u:q", "a:a"}},
-		{"B07 an orphan in the middle", append([]view.Commit{asked("q"), said(toolCalls("1"))}, asked("a"), answered("b"), asked("c"), answered("d")),
-			[]string{"u:q", "a:I will look.", "c:1", interrupted, "u:a", "a:b", "u:c", "a:d"}},
-		{"results in completion order", []view.Commit{asked("q"), said(toolCalls("1", "2", "3")), resulted("3", "c"), resulted("1", "a"), resulted("2", "b")},
-			[]string{"u:q", "a:I will look.", "c:1", "c:2", "c:3", "r:a", "r:b", "r:c"}},
-		{"a result behind a question", []view.Commit{asked("q"), said(toolCalls("1")), asked("hm"), resulted("1", "late")},
-			[]string{"u:q", "a:I will look.", "c:1", "r:late", "u:hm"}},
-		{"a result behind another answer", []view.Commit{asked("q"), said(toolCalls("1")), answered("a"), resulted("1", "too late")},
-			[]string{"u:q", "a:I will look.", "c:1", interrupted, "a:a"}},
-		{"B19 two calls of one id", []view.Commit{asked("q"), said(toolCalls("x", "x")), resulted("x", "one"), resulted("x", "two")},
-			[]string{"u:q", "a:I will look.", "c:x", "c:x", "r:one", "r:two"}},
-		{"three results of one call", []view.Commit{asked("q"), said(toolCalls("1")), resulted("1", "one"), resulted("1", "two"), resulted("1", "three")},
-			[]string{"u:q", "a:I will look.", "c:1", "r:one"}},
-		{"a retried response with the same id", []view.Commit{asked("q"), stopped(toolCalls("1"), message.StopError), said(toolCalls("1")), resulted("1", "r")},
-			[]string{"u:q", "a:I will look.", "c:1", "r:r"}},
+		{
+			"B07 an orphan in the middle", append([]view.Commit{asked("q"), said(toolCalls("1"))}, asked("a"), answered("b"), asked("c"), answered("d")),
+			[]string{"u:q", "a:I will look.", "c:1", interrupted, "u:a", "a:b", "u:c", "a:d"},
+		},
+		{
+			"results in completion order",
+			[]view.Commit{asked("q"), said(toolCalls("1", "2", "3")), resulted("3", "c"), resulted("1", "a"), resulted("2", "b")},
+			[]string{"u:q", "a:I will look.", "c:1", "c:2", "c:3", "r:a", "r:b", "r:c"},
+		},
+		{
+			"a result behind a question",
+			[]view.Commit{asked("q"), said(toolCalls("1")), asked("hm"), resulted("1", "late")},
+			[]string{"u:q", "a:I will look.", "c:1", "r:late", "u:hm"},
+		},
+		{
+			"a result behind another answer",
+			[]view.Commit{asked("q"), said(toolCalls("1")), answered("a"), resulted("1", "too late")},
+			[]string{"u:q", "a:I will look.", "c:1", interrupted, "a:a"},
+		},
+		{
+			"B19 two calls of one id",
+			[]view.Commit{asked("q"), said(toolCalls("x", "x")), resulted("x", "one"), resulted("x", "two")},
+			[]string{"u:q", "a:I will look.", "c:x", "c:x", "r:one", "r:two"},
+		},
+		{
+			"three results of one call",
+			[]view.Commit{asked("q"), said(toolCalls("1")), resulted("1", "one"), resulted("1", "two"), resulted("1", "three")},
+			[]string{"u:q", "a:I will look.", "c:1", "r:one"},
+		},
+		{
+			"a retried response with the same id",
+			[]view.Commit{asked("q"), stopped(toolCalls("1"), message.StopError), said(toolCalls("1")), resulted("1", "r")},
+			[]string{"u:q", "a:I will look.", "c:1", "r:r"},
+		},
 		{"an answer without content", []view.Commit{asked("q"), said(message.Assistant{StopReason: message.StopEnd}), asked("r")}, []string{"u:q", "u:r"}},
 		{"a blank question", []view.Commit{asked(" "), asked("q")}, []string{"u:q"}},
 	} {

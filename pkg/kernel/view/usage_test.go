@@ -93,7 +93,8 @@ func TestConformance221_ContextStatus(t *testing.T) {
 			EstimatedTokens: 100, UsageTokens: 100, LastTurnTokens: 9100,
 		}},
 		"nothing measured after a checkpoint": {
-			[]object.Body{user("hi"), measuredAnswer("yes", 5000), checkpoint("1234", old)}, 0,
+			[]object.Body{user("hi"), measuredAnswer("yes", 5000), checkpoint("1234", old)},
+			0,
 			// The summary with its 37 characters of introduction, and the tail.
 			view.ContextStatus{EstimatedTokens: 13, TrailingTokens: 13},
 		},
