@@ -108,10 +108,17 @@ type attemptKey struct {
 	attempt int
 }
 
-// checkDeltas compares what streamed with what was committed (invariant 39). It takes the whole stream.
+// checkDeltas compares what streamed with what was committed (invariant 39). It takes the whole stream, and leaves out attempts whose
+// publish says that pieces were lost.
 func (c *checker) checkDeltas() {
 	if !c.whole() {
 		return
+	}
+	remarks := make(map[store.NoticeEvent]bool)
+	for _, e := range c.events {
+		if n, ok := e.Body.(store.NoticeEvent); ok {
+			remarks[n] = true
+		}
 	}
 	streamed := make(map[deltaKey]string)
 	indexes := make(map[attemptKey]int) // one more than the highest index of an attempt
@@ -130,7 +137,7 @@ func (c *checker) checkDeltas() {
 				continue
 			}
 			key, m, ok := c.response(c.events[i-1], b)
-			if ok && indexes[key] > 0 {
+			if ok && indexes[key] > 0 && !remarks[lostPieces(key.run, key.attempt)] {
 				c.compare(e.Seq, key, m, streamed, indexes[key])
 			}
 			if ok {

@@ -355,7 +355,7 @@ func TestB21_ManyOfEverything(t *testing.T) {
 		for i := range 60 {
 			must(k.Submit(k.Ctx, kernel.SubmitOptions{Head: head, Lane: fmt.Sprint("lane", i), Body: k.User("x")}))(t)
 		}
-		same(t, "delete with 62 lanes", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, head, nil))(t))
+		same(t, "delete with 62 lanes", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head}))(t))
 		same(t, "queue refs", 0, len(must(k.ListRefs(k.Ctx, ref.Queues))(t)))
 	})
 }

@@ -157,13 +157,21 @@ func (s *Session) MoveHead(ctx context.Context, opts MoveHeadOptions) (MoveHeadO
 	return HeadMoved{from}, nil
 }
 
-// A DeleteHeadOutcome is [HeadDeleted], [HeadBusy] or [NotFound].
+// DeleteHeadOptions name a head to delete.
+type DeleteHeadOptions struct {
+	Head   string
+	Expect *object.OID // delete only from this tip
+	Actor  *object.Actor
+}
+
+// A DeleteHeadOutcome is [HeadDeleted], [HeadBusy], [MovedSince] or [NotFound].
 //
 //sumtype:decl
 type DeleteHeadOutcome interface{ deleteHeadOutcome() }
 
 func (HeadDeleted) deleteHeadOutcome() {}
 func (HeadBusy) deleteHeadOutcome()    {}
+func (MovedSince) deleteHeadOutcome()  {}
 func (NotFound) deleteHeadOutcome()    {}
 
 type (
@@ -173,8 +181,9 @@ type (
 	HeadBusy struct{ Holder store.Lease }
 )
 
-// DeleteHead removes a head's tip, stack, run, and every lane's ends, in one compare-and-swap.
-func (s *Session) DeleteHead(ctx context.Context, head string, actor *object.Actor) (DeleteHeadOutcome, error) {
+// DeleteHead removes a head's tip, stack, run, the run's open calls, and every lane's ends, in one compare-and-swap.
+func (s *Session) DeleteHead(ctx context.Context, opts DeleteHeadOptions) (DeleteHeadOutcome, error) {
+	head := opts.Head
 	if err := ref.CheckHead(head); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -187,6 +196,9 @@ func (s *Session) DeleteHead(ctx context.Context, head string, actor *object.Act
 		if oids[0].IsZero() && oids[1].IsZero() {
 			return NotFound{}, nil
 		}
+		if opts.Expect != nil && *opts.Expect != oids[0] {
+			return MovedSince{oids[0]}, nil
+		}
 		lease, held, err := s.ReadLease(ctx, ref.Head(head))
 		if err != nil {
 			return nil, fmt.Errorf("read the lease of head %q: %w", head, err)
@@ -198,14 +210,23 @@ func (s *Session) DeleteHead(ctx context.Context, head string, actor *object.Act
 		if err != nil {
 			return nil, fmt.Errorf("list the lanes of head %q: %w", head, err)
 		}
-		updates := make([]store.Update, 0, len(fixed)+len(queues))
+		var updates []store.Update
+		if !oids[2].IsZero() {
+			run, err := s.loadRun(ctx, oids[2])
+			if err != nil {
+				return nil, err
+			}
+			if updates, err = s.clearEffects(ctx, run.ID); err != nil {
+				return nil, err
+			}
+		}
 		for i, name := range fixed {
 			updates = append(updates, store.Update{Name: name, From: oids[i]})
 		}
 		for _, q := range queues {
 			updates = append(updates, store.Update{Name: q.Name, From: q.OID})
 		}
-		outcome, err := s.UpdateRefs(ctx, updates, store.UpdateOptions{Reason: "delete", Actor: actor})
+		outcome, err := s.UpdateRefs(ctx, updates, store.UpdateOptions{Reason: "delete", Actor: opts.Actor})
 		if err != nil {
 			return nil, fmt.Errorf("delete head %q: %w", head, err)
 		}

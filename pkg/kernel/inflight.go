@@ -37,8 +37,9 @@ func (st *step) inflight(ctx context.Context, call func(context.Context, TurnInp
 			Session: st.Session, Lease: st.lease, Run: st.run, Now: st.now, Context: st.context, Emit: out.emit,
 		})
 	})
-	// Deltas are in the stream before the publish. A stream that could not be written loses nothing: the commit has it all.
-	out.close(context.WithoutCancel(ctx))
+	// Deltas are in the stream before the publish. A stream that could not be written loses nothing: the commit has it all, and its publish
+	// says so.
+	st.lost = out.close(context.WithoutCancel(ctx))
 	stop()
 	<-guard
 	st.lease = renewed

@@ -28,6 +28,7 @@ type outbox struct {
 	timer   *time.Timer
 	room    chan struct{} // closed when the buffer is taken, then replaced
 	stopped bool
+	lost    bool // an append failed: pieces may be missing from the stream
 
 	appending sync.Mutex // one append at a time; taken before mu
 }
@@ -139,6 +140,9 @@ func (o *outbox) flush(ctx context.Context) {
 	}
 	outcome, err := o.session.AppendEvents(ctx, batch, &o.lease)
 	if err != nil {
+		o.mu.Lock()
+		o.lost = true
+		o.mu.Unlock()
 		return
 	}
 	if _, fenced := outcome.(store.Fenced); fenced {
@@ -149,10 +153,11 @@ func (o *outbox) flush(ctx context.Context) {
 	}
 }
 
-// close appends the rest and refuses more.
-func (o *outbox) close(ctx context.Context) {
+// close appends the rest and refuses more. It reports whether pieces may be missing from the stream.
+func (o *outbox) close(ctx context.Context) (lost bool) {
 	o.flush(ctx)
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.stopped = true
-	o.mu.Unlock()
+	return o.lost
 }

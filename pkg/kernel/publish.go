@@ -79,7 +79,7 @@ func (st *step) end(ctx context.Context, phase object.Phase, reason string, asse
 	p.updates = append(p.updates, asserts...)
 	switch st.run.Phase.(type) {
 	case object.Tools, object.WaitingPhase:
-		open, err := st.openEffects(ctx)
+		open, err := st.clearEffects(ctx, st.run.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -158,7 +158,7 @@ func TestB33_DeleteHeadAgainstPublish(t *testing.T) {
 		p := k.Process()
 		gate := p.Gate(at, update("respond"))
 		meanwhile(t, gate, func() (kernel.StepOutcome, error) { return p.Step(k.Ctx, k.Options()) }, func() {
-			_, busy := must(k.DeleteHead(k.Ctx, head, nil))(t).(kernel.HeadBusy)
+			_, busy := must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head}))(t).(kernel.HeadBusy)
 			same(t, "busy", at == storetest.Before, busy) // the publish frees the lease with its own transaction
 		})
 	})
@@ -173,7 +173,7 @@ func TestB33_DeleteExpiredHeadAgainstPublish(t *testing.T) {
 		gate := p.Gate(beforeCall, update("respond"))
 		meanwhile(t, gate, func() (kernel.StepOutcome, error) { return p.Step(k.Ctx, k.Options()) }, func() {
 			k.Clock.Advance(kernel.DefaultTTL)
-			same(t, "delete", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, head, nil))(t))
+			same(t, "delete", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head}))(t))
 		})
 		same(t, "heads and runs", []object.OID{{}, {}}, []object.OID{k.Tip(), k.Ref(ref.Run(head))})
 	})

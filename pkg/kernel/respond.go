@@ -219,7 +219,18 @@ func (st *step) tryOutput(ctx context.Context, reason string, out output) (store
 	if out.notice != "" {
 		p.events = append(p.events, store.NoticeEvent{Level: store.Error, Owner: "run", Message: out.notice})
 	}
+	if st.lost {
+		p.events = append(p.events, lostPieces(st.run.ID, out.next.Attempts))
+	}
 	return st.publish(ctx, &p, reason)
+}
+
+// lostPieces tells watchers of an attempt that its stream is not whole.
+func lostPieces(runID string, attempt int) store.NoticeEvent {
+	return store.NoticeEvent{
+		Level: store.Warn, Owner: "stream",
+		Message: fmt.Sprintf("pieces of run %s, attempt %d, were not streamed; its commit is whole", runID, attempt),
+	}
 }
 
 // after says what the host does once the run is in its next phase.

@@ -53,18 +53,26 @@ func (s *Session) Stack(ctx context.Context, head string) (st StackState, ok boo
 //sumtype:decl
 type AdvanceOutcome interface{ advanceOutcome() }
 
-// A FastForwardOutcome is [Merged], [Stale], [Empty] or [NoStack].
+// FastForwardOptions name a stacked head.
+type FastForwardOptions struct {
+	Head   string
+	Expect *object.OID // merge only this tip
+	Actor  *object.Actor
+}
+
+// A FastForwardOutcome is [Merged], [Stale], [Empty], [MovedSince] or [NoStack].
 //
 //sumtype:decl
 type FastForwardOutcome interface{ fastForwardOutcome() }
 
-func (Advanced) advanceOutcome()      {}
-func (BaseUnchanged) advanceOutcome() {}
-func (Diverged) advanceOutcome()      {}
-func (Merged) fastForwardOutcome()    {}
-func (Stale) fastForwardOutcome()     {}
-func (Empty) fastForwardOutcome()     {}
-func (NoStack) fastForwardOutcome()   {}
+func (Advanced) advanceOutcome()       {}
+func (BaseUnchanged) advanceOutcome()  {}
+func (Diverged) advanceOutcome()       {}
+func (Merged) fastForwardOutcome()     {}
+func (Stale) fastForwardOutcome()      {}
+func (Empty) fastForwardOutcome()      {}
+func (MovedSince) fastForwardOutcome() {}
+func (NoStack) fastForwardOutcome()    {}
 
 type (
 	// Advanced has the new base.
@@ -119,7 +127,8 @@ func (s *Session) AdvanceBase(ctx context.Context, head string, actor *object.Ac
 }
 
 // FastForward moves the parent of a current, non-empty stacked head to its tip and the base with it, in one compare-and-swap.
-func (s *Session) FastForward(ctx context.Context, head string, actor *object.Actor) (FastForwardOutcome, error) {
+func (s *Session) FastForward(ctx context.Context, opts FastForwardOptions) (FastForwardOutcome, error) {
+	head := opts.Head
 	for range MaxAttempts {
 		st, ok, err := s.Stack(ctx, head)
 		if err != nil {
@@ -128,6 +137,8 @@ func (s *Session) FastForward(ctx context.Context, head string, actor *object.Ac
 		switch {
 		case !ok:
 			return NoStack{}, nil
+		case opts.Expect != nil && *opts.Expect != st.Tip:
+			return MovedSince{st.Tip}, nil
 		case st.Stale():
 			return Stale{}, nil
 		case st.Tip == st.Stack.Base || st.Tip.IsZero():
@@ -148,7 +159,7 @@ func (s *Session) FastForward(ctx context.Context, head string, actor *object.Ac
 			{Name: ref.Head(st.Stack.Parent), From: st.ParentTip, To: st.Tip},
 			{Name: ref.Stack(head), From: st.OID, To: next.OID},
 			store.Assert(ref.Head(head), st.Tip),
-		}, store.UpdateOptions{Reason: "merge", Actor: actor, Objects: []object.Encoded{next}})
+		}, store.UpdateOptions{Reason: "merge", Actor: opts.Actor, Objects: []object.Encoded{next}})
 		if err != nil {
 			return nil, fmt.Errorf("merge head %q: %w", head, err)
 		}

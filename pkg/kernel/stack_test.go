@@ -90,13 +90,13 @@ func TestC097_Delete(t *testing.T) {
 		k.Send(steer, "left behind")
 		create(k, kernel.CreateHeadOptions{Head: "side", Parent: head})
 		lease := acquire(k)
-		if busy, ok := must(k.DeleteHead(k.Ctx, head, nil))(t).(kernel.HeadBusy); !ok || busy.Holder != lease {
+		if busy, ok := must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head}))(t).(kernel.HeadBusy); !ok || busy.Holder != lease {
 			t.Errorf("deleting a leased head: got %#v", busy)
 		}
 		must(k.ReleaseLease(k.Ctx, lease))(t)
 		for _, name := range []string{head, "side"} {
-			same(t, "delete", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, name, nil))(t))
-			same(t, "again", kernel.DeleteHeadOutcome(kernel.NotFound{}), must(k.DeleteHead(k.Ctx, name, nil))(t))
+			same(t, "delete", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: name}))(t))
+			same(t, "again", kernel.DeleteHeadOutcome(kernel.NotFound{}), must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: name}))(t))
 		}
 		same(t, "refs", []store.Ref(nil), must(k.ListRefs(k.Ctx, ""))(t))
 	})
@@ -116,7 +116,7 @@ func TestC098_C230_StaleIffBaseIsNotTheParentsTip(t *testing.T) {
 		if _, ok, err := k.Stack(k.Ctx, head); ok || err != nil {
 			t.Errorf("a head without a stack: ok is %v, error %v", ok, err)
 		}
-		same(t, "merge without a stack", kernel.FastForwardOutcome(kernel.NoStack{}), must(k.FastForward(k.Ctx, head, nil))(t))
+		same(t, "merge without a stack", kernel.FastForwardOutcome(kernel.NoStack{}), must(k.FastForward(k.Ctx, kernel.FastForwardOptions{Head: head}))(t))
 	})
 }
 
@@ -149,7 +149,9 @@ A-b-C-d trunk
   \-E-f other`)
 		move(k, head, at["b"])
 		create(k, kernel.CreateHeadOptions{Head: "side", Parent: head})
-		merge := func() kernel.FastForwardOutcome { return must(k.FastForward(k.Ctx, "side", nil))(t) }
+		merge := func() kernel.FastForwardOutcome {
+			return must(k.FastForward(k.Ctx, kernel.FastForwardOptions{Head: "side"}))(t)
+		}
 		same(t, "no work", kernel.FastForwardOutcome(kernel.Empty{}), merge())
 		move(k, "side", at["f"])
 		before := must(k.LastSeq(k.Ctx))(t)
@@ -190,7 +192,7 @@ func TestC114_MergeBesideASubmission(t *testing.T) {
 				must(k.Step(k.Ctx, opts))(t)
 			}
 			before := must(k.LastSeq(k.Ctx))(t)
-			if m, ok := must(k.FastForward(k.Ctx, "side", nil))(t).(kernel.Merged); !ok || m.Tip != k.Tip() {
+			if m, ok := must(k.FastForward(k.Ctx, kernel.FastForwardOptions{Head: "side"}))(t).(kernel.Merged); !ok || m.Tip != k.Tip() {
 				t.Errorf("merge: got %#v", m)
 			}
 			moves := 0
@@ -205,5 +207,26 @@ func TestC114_MergeBesideASubmission(t *testing.T) {
 			t.Errorf("submit: got %#v", outcome)
 		}
 		same(t, "pending", []string{"beside"}, k.PendingTexts())
+	})
+}
+
+// A head deleted under a parked run takes the open call with it: a reply that nobody would read is not accepted.
+func TestDeleteHeadClosesItsOpenCalls(t *testing.T) {
+	kerneltest.Stores(t, func(t *testing.T, open storetest.Opener) {
+		k := kerneltest.New(t, open)
+		k.Script.Toolbox = asking()
+		k.Send(kerneltest.Steer, "use ask")
+		k.Settle()
+		parked := must(k.Effects(k.Ctx, k.Run().ID))(t)
+		if len(parked) != 1 {
+			t.Fatalf("parked %v", parked)
+		}
+		tip := k.Tip()
+		if o := must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head, Expect: new(object.OID)}))(t); o != (kernel.MovedSince{Tip: tip}) {
+			t.Errorf("with another expectation: %#v", o)
+		}
+		same(t, "delete", kernel.DeleteHeadOutcome(kernel.HeadDeleted{}), must(k.DeleteHead(k.Ctx, kernel.DeleteHeadOptions{Head: head, Expect: &tip}))(t))
+		signal := kernel.SignalOptions{RunID: parked[0].Intent.RunID, CallID: parked[0].Intent.CallID, WaitID: parked[0].OID, Signal: []byte(`{"picked":["a"]}`)}
+		same(t, "reply", kernel.SignalOutcome(kernel.NotFound{}), must(k.Signal(k.Ctx, signal))(t))
 	})
 }

@@ -100,6 +100,7 @@ type step struct {
 	// uncounted: a response under the run's next attempt number may have streamed and was not published. The head's last holder died,
 	// or this one's publish has no outcome.
 	uncounted bool
+	lost      bool // pieces of the call in flight may be missing from the stream
 
 	now     object.Millis // one reading of the clock, for every deadline
 	seen    store.Seq     // nothing after this event was read

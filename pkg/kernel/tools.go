@@ -69,7 +69,7 @@ func (st *step) publishBatch(ctx context.Context, got ToolsOutcome) (StepOutcome
 
 // publishResults commits one result per call, in call order, and removes every effect of the run, in one compare-and-swap.
 func (st *step) publishResults(ctx context.Context, reason string, results []message.ToolResult, next object.Run) (StepOutcome, error) {
-	open, err := st.openEffects(ctx)
+	open, err := st.clearEffects(ctx, st.run.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +84,11 @@ func (st *step) publishResults(ctx context.Context, reason string, results []mes
 	return st.publishOutput(ctx, reason, out)
 }
 
-// openEffects returns the updates that remove every effect of the run.
-func (st *step) openEffects(ctx context.Context) ([]store.Update, error) {
-	refs, err := st.ListRefs(ctx, ref.RunEffects(st.run.ID))
+// clearEffects returns the updates that remove every open call of a run, so that no reply is accepted that nobody will read.
+func (s *Session) clearEffects(ctx context.Context, runID string) ([]store.Update, error) {
+	refs, err := s.ListRefs(ctx, ref.RunEffects(runID))
 	if err != nil {
-		return nil, fmt.Errorf("list the effects of run %s: %w", st.run.ID, err)
+		return nil, fmt.Errorf("list the effects of run %s: %w", runID, err)
 	}
 	var updates []store.Update
 	for _, r := range refs {

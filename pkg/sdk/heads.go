@@ -192,16 +192,15 @@ func (s *Stepwell) DeleteHead(ctx context.Context, opts api.DeleteHeadOptions) (
 	if err != nil {
 		return nil, err
 	}
-	if err := s.expect(ctx, session, opts.Head, opts.Expect); err != nil {
-		return nil, err
-	}
-	outcome, err := session.DeleteHead(ctx, opts.Head, s.actor(opts.Actor))
+	outcome, err := session.DeleteHead(ctx, kernel.DeleteHeadOptions{Head: opts.Head, Expect: expected(opts.Expect), Actor: s.actor(opts.Actor)})
 	if err != nil {
 		return nil, invalid(err)
 	}
-	switch outcome.(type) {
+	switch o := outcome.(type) {
 	case kernel.HeadDeleted:
 		return api.Deleted{}, nil
+	case kernel.MovedSince:
+		return nil, &api.PreconditionError{Head: opts.Head, Tip: o.Tip}
 	case kernel.HeadBusy:
 		return api.HeadBusy{}, nil
 	case kernel.NotFound:
@@ -210,22 +209,12 @@ func (s *Stepwell) DeleteHead(ctx context.Context, opts api.DeleteHeadOptions) (
 	panic("unreachable")
 }
 
-// expect reports a head that is not where the caller expects it.
-func (s *Stepwell) expect(ctx context.Context, session *kernel.Session, name string, want api.Tip) error {
-	if !want.Given {
+// expected returns the tip that the caller insists on, nil when it does not.
+func expected(tip api.Tip) *object.OID {
+	if !tip.Given {
 		return nil
 	}
-	if err := ref.CheckHead(name); err != nil {
-		return api.Invalid("/head", "%v", err)
-	}
-	tip, err := session.ReadRefs(ctx, ref.Head(name))
-	if err != nil {
-		return fault(err)
-	}
-	if !want.Matches(tip[0]) {
-		return &api.PreconditionError{Head: name, Tip: tip[0]}
-	}
-	return nil
+	return &tip.OID
 }
 
 // MergeHead fast-forwards a stacked head's parent.
@@ -237,10 +226,7 @@ func (s *Stepwell) MergeHead(ctx context.Context, opts api.MergeHeadOptions) (ap
 	if err != nil {
 		return nil, err
 	}
-	if err := s.expect(ctx, session, opts.Head, opts.Expect); err != nil {
-		return nil, err
-	}
-	outcome, err := session.FastForward(ctx, opts.Head, s.actor(opts.Actor))
+	outcome, err := session.FastForward(ctx, kernel.FastForwardOptions{Head: opts.Head, Expect: expected(opts.Expect), Actor: s.actor(opts.Actor)})
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -251,6 +237,8 @@ func (s *Stepwell) MergeHead(ctx context.Context, opts api.MergeHeadOptions) (ap
 		return api.Stale{}, nil
 	case kernel.Empty:
 		return api.Empty{}, nil
+	case kernel.MovedSince:
+		return nil, &api.PreconditionError{Head: opts.Head, Tip: o.Tip}
 	case kernel.NoStack:
 		return api.NoStack{}, nil
 	}
