@@ -217,7 +217,7 @@ func TestDeleteHeadClosesItsOpenCalls(t *testing.T) {
 		k.Script.Toolbox = asking()
 		k.Send(kerneltest.Steer, "use ask")
 		k.Settle()
-		parked := must(k.Effects(k.Ctx, k.Run().ID))(t)
+		parked := k.Effects()
 		if len(parked) != 1 {
 			t.Fatalf("parked %v", parked)
 		}
