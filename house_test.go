@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,36 @@ func TestKernelKnowsNoHeadOrLane(t *testing.T) {
 			})
 		}
 	})
+}
+
+// Projections take the read half of the contract and cannot even name the other (invariant 19).
+func TestProjectionsCannotWrite(t *testing.T) {
+	t.Parallel()
+	writers := []string{"Store", "Session", "ObjectWriter", "RefWriter", "Leaser", "EventWriter"}
+	seen := false
+	eachPackage(t, func(p goPackage) {
+		if p.path != "pkg/kernel/view" {
+			return
+		}
+		for _, f := range p.source() {
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "store" {
+					seen = true
+					if slices.Contains(writers, sel.Sel.Name) {
+						t.Errorf("%s names store.%s", f.path, sel.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	})
+	if !seen {
+		t.Error("pkg/kernel/view does not use the contract: this test looks in the wrong place")
+	}
 }
 
 // Files mean the same on every machine: none names a place that only its author had.
