@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
@@ -47,15 +48,6 @@ func (s *Session) Submit(ctx context.Context, opts SubmitOptions) (SubmitOutcome
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	if opts.Key != "" {
-		receipts, err := s.ReadRefs(ctx, ref.Key(opts.Key))
-		if err != nil {
-			return nil, fmt.Errorf("read the receipt of key %q: %w", opts.Key, err)
-		}
-		if !receipts[0].IsZero() {
-			return Duplicate{receipts[0]}, nil
-		}
-	}
 	change := object.Change{Body: opts.Body, At: s.Now(), Author: opts.Author, Key: opts.Key}
 	if _, err := object.Encode(change); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -84,15 +76,15 @@ func (o SubmitOptions) check() error {
 	return nil
 }
 
-// write tries once per round to put a batch on its lanes. It answers every submission of the batch.
+// write puts a batch on its lanes and answers every submission of it: one read, and one compare-and-swap for each race that is lost.
 func (s *Session) write(ctx context.Context, batch []*submission) {
-	tips := make(map[ref.Name]object.OID)
+	tips, err := s.readTips(ctx, batch)
+	if err != nil {
+		fail(batch, err)
+		return
+	}
 	for range MaxAttempts {
 		if batch = unanswered(batch); len(batch) == 0 {
-			return
-		}
-		if err := s.readTips(ctx, batch, tips); err != nil {
-			fail(batch, err)
 			return
 		}
 		updates, objs, err := chain(batch, tips)
@@ -136,25 +128,36 @@ func conflict(batch []*submission, c store.UpdateConflict, tips map[ref.Name]obj
 	}
 }
 
-func (s *Session) readTips(ctx context.Context, batch []*submission, tips map[ref.Name]object.OID) error {
+// readTips reads where the batch's lanes end, and answers those whose key has its receipt, all in one read.
+func (s *Session) readTips(ctx context.Context, batch []*submission) (map[ref.Name]object.OID, error) {
 	var names []ref.Name
 	for _, sub := range batch {
-		if _, ok := tips[sub.tip()]; !ok {
-			tips[sub.tip()] = object.OID{}
+		if !slices.Contains(names, sub.tip()) {
 			names = append(names, sub.tip())
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	lanes := len(names)
+	var keyed []*submission
+	for _, sub := range batch {
+		if sub.change.Key != "" {
+			keyed = append(keyed, sub)
+			names = append(names, ref.Key(sub.change.Key))
+		}
 	}
 	oids, err := s.ReadRefs(ctx, names...)
 	if err != nil {
-		return fmt.Errorf("read lane tips: %w", err)
+		return nil, fmt.Errorf("read lane tips and receipts: %w", err)
 	}
-	for i, n := range names {
+	tips := make(map[ref.Name]object.OID, lanes)
+	for i, n := range names[:lanes] {
 		tips[n] = oids[i]
 	}
-	return nil
+	for i, sub := range keyed {
+		if receipt := oids[lanes+i]; !receipt.IsZero() {
+			sub.answer(Duplicate{receipt}, nil)
+		}
+	}
+	return tips, nil
 }
 
 // chain links the batch onto the tips, in order, and returns the compare-and-swap that publishes it. Of two submissions with one key the
