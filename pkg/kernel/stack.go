@@ -21,7 +21,7 @@ type StackState struct {
 // Stale reports whether the parent's tip is no longer the base. This one equality is the whole staleness model (invariant 33).
 func (st StackState) Stale() bool { return st.Stack.Base != st.ParentTip }
 
-// Stack reads the stack of a head; ok is false when it has none.
+// Stack reads the stack of a head; ok is false when it has none, and only its Tip is set.
 func (s *Session) Stack(ctx context.Context, head string) (st StackState, ok bool, err error) {
 	if err := ref.CheckHead(head); err != nil {
 		return StackState{}, false, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -31,7 +31,7 @@ func (s *Session) Stack(ctx context.Context, head string) (st StackState, ok boo
 		return StackState{}, false, fmt.Errorf("read the stack of head %q: %w", head, err)
 	}
 	if oids[0].IsZero() {
-		return StackState{}, false, nil
+		return StackState{Tip: oids[1]}, false, nil
 	}
 	o, _, err := s.GetObject(ctx, oids[0])
 	if err != nil {
@@ -135,10 +135,10 @@ func (s *Session) FastForward(ctx context.Context, opts FastForwardOptions) (Fas
 			return nil, err
 		}
 		switch {
-		case !ok:
-			return NoStack{}, nil
 		case opts.Expect != nil && *opts.Expect != st.Tip:
 			return MovedSince{st.Tip}, nil
+		case !ok:
+			return NoStack{}, nil
 		case st.Stale():
 			return Stale{}, nil
 		case st.Tip == st.Stack.Base || st.Tip.IsZero():
