@@ -30,6 +30,9 @@ TESTFLAGS ?=
 # Where goroutines and processes race: the kernel, what drives it, and the stores.
 RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru))
 
+# What talks to AWS, or plays it.
+CLOUD_PACKAGES := $(addsuffix /...,$(wildcard ./localstack ./internal/awsfault ./pkg/dynstore ./pkg/s3objects))
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,8 +46,16 @@ build: ## Build the command into bin/
 	go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: test
-test: ## Run every test that needs no cloud
+test: ## Run every test; those of the cloud skip where the emulator cannot be installed
 	$(TEST) $(TESTFLAGS) ./...
+
+.PHONY: cloud
+cloud: ## Install the emulator that the cloud tests play against (needs python3 with venv)
+	@sh localstack/setup.sh
+
+.PHONY: test-cloud
+test-cloud: cloud ## Run the tests that need a cloud (AWS_ENDPOINT_URL=another one than the emulator)
+	CI=true $(TEST) $(TESTFLAGS) $(CLOUD_PACKAGES)
 
 .PHONY: race
 race: ## Run the kernel's and the stores' tests under the race detector
