@@ -64,17 +64,20 @@ func (l *headLoop) run(ctx context.Context) {
 }
 
 // drive advances the head until there is nothing to do, and says after what time to look again by itself; ok is false when only an
-// event can change anything.
+// event can change anything. It looks before it takes the lease, so that a head with nothing to do stays free.
 func (l *headLoop) drive(ctx context.Context) (again time.Duration, ok bool, err error) {
 	host, session := l.runner.host, l.runner.session
 	for {
-		outcome, err := session.Drive(ctx, host.stepOptions(l.name))
+		outcome, err := session.Peek(ctx, l.name, host.opts.Landing)
+		if _, due := outcome.(kernel.StepContinue); due && err == nil {
+			outcome, err = session.Drive(ctx, host.stepOptions(l.name))
+		}
 		if err != nil {
 			return 0, false, err
 		}
 		switch o := outcome.(type) {
-		case kernel.StepFinished:
-			continue // more may be pending
+		case kernel.StepFinished, kernel.StepContinue:
+			// More may be pending.
 		case kernel.StepIdle:
 			return 0, false, nil
 		case kernel.StepWaiting:
@@ -88,8 +91,6 @@ func (l *headLoop) drive(ctx context.Context) (again time.Duration, ok bool, err
 			return busyPause, true, nil
 		case kernel.StepRetry:
 			return kernel.Until(session.Now(), o.At), true, nil
-		case kernel.StepContinue:
-			return 0, true, nil
 		}
 	}
 }

@@ -7,10 +7,8 @@ import (
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/view"
 )
 
 // leasePoll is how often a wait looks for the release of a lease, which is in no event.
@@ -76,35 +74,22 @@ func (s *Stepwell) wait(ctx context.Context, session *kernel.Session, name strin
 
 // settled returns what the head would be reported as, or nil while something is still going to happen by itself.
 func (s *Stepwell) settled(ctx context.Context, session *kernel.Session, name string) (api.WaitOutcome, error) {
-	deleted, err := session.ReadRefs(ctx, ref.Deleted)
+	outcome, err := session.Peek(ctx, name, s.opts.Landing)
 	if err != nil {
 		return nil, err
 	}
-	if !deleted[0].IsZero() {
-		return api.Idle{}, nil // every step is idle from now on
-	}
-	run, ok, err := session.CurrentRun(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if ok && run.Live() {
-		if _, waiting := run.Run.Phase.(object.WaitingPhase); !waiting || run.Run.AbortRequested {
-			return nil, nil //nolint:nilnil // not settled
-		}
-		effects, err := session.Effects(ctx, run.Run.ID)
-		if err != nil || kernel.Wakes(effects, s.now()) {
+	switch outcome.(type) {
+	case kernel.StepIdle:
+		return api.Idle{}, nil
+	case kernel.StepWaiting:
+		run, ok, err := session.CurrentRun(ctx, name)
+		if err != nil || !ok {
 			return nil, err
 		}
 		return api.Waiting{RunID: run.Run.ID}, nil
+	case kernel.StepContinue, kernel.StepRetry, kernel.StepBusy, kernel.StepFinished, kernel.StepFenced:
 	}
-	lanes, err := view.LoadLanes(ctx, session, name)
-	if err != nil {
-		return nil, err
-	}
-	if s.opts.Landing.Lands(lanes) {
-		return nil, nil //nolint:nilnil // not settled
-	}
-	return api.Idle{}, nil
+	return nil, nil //nolint:nilnil // not settled
 }
 
 func (s *Stepwell) held(ctx context.Context, session *kernel.Session, name string) (bool, error) {
