@@ -152,7 +152,9 @@ func TestB50_ADeadlineThatHasPassedIsDueAtOnce(t *testing.T) {
 					Execute: func(_ context.Context, call tool.Call) (tool.Outcome, error) {
 						return tool.Wait{Until: call.Now + message.Millis(ahead.Milliseconds())}, nil
 					},
-					Wake: func(_ context.Context, w tool.Wake) (tool.Outcome, error) { return tool.Text(fmt.Sprint(w.Expired)), nil },
+					Wake: func(_ context.Context, w tool.Wake) (tool.Outcome, error) {
+						return tool.Text(fmt.Sprint(w.Expired)), nil
+					},
 				}
 				k := newKit(t, s, func(o *sdk.Options) { clocked(c)(o); offers(parks)(o) },
 					scripted.Call("p", "parks", `{}`), scripted.End(message.StopToolUse), scripted.Text("fine"), scripted.End(message.StopEnd))
