@@ -325,6 +325,7 @@ func TestAReleasedBatchIsGoneOnWith(t *testing.T) {
 	done := w.background(ctx)
 	<-started
 	<-started2
+	w.event("wait") // the third call is parked
 	stop(kernel.ErrReleased)
 	<-done
 	w.wantPhase("tools")

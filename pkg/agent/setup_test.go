@@ -158,6 +158,19 @@ func (w *world) wantPhase(want string) object.Run {
 	return r
 }
 
+// event waits until a ref has moved for a reason.
+func (w *world) event(reason string) {
+	w.t.Helper()
+	for e, err := range w.WatchEvents(w.t.Context(), 0) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if r, ok := e.Body.(store.RefEvent); ok && r.Reason == reason {
+			return
+		}
+	}
+}
+
 func (w *world) abort() {
 	w.t.Helper()
 	outcome, err := w.Abort(w.t.Context(), "main", nil)
