@@ -1,6 +1,7 @@
 package api
 
-// The limits that every [Service] holds. They are part of the contract: a request within them is not refused for its size.
+// The limits that every [Service] holds. They are part of the contract: a request within all of them is not refused for its size. Text that
+// grows much when it is escaped in JSON meets MaxBody before MaxText.
 const (
 	// MaxText is the most bytes of text that one message may have, all its text parts together.
 	MaxText = 1 << 20

@@ -64,6 +64,9 @@ func (o *outbox) emit(ctx context.Context, body store.EventBody) error {
 			return nil
 		}
 		room := o.room
+		if o.timer != nil {
+			o.timer.Reset(0) // full: nothing is gained by waiting
+		}
 		o.mu.Unlock()
 		select {
 		case <-room:
