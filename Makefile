@@ -38,7 +38,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start the embedded host with its web page
+run: ## Start the embedded host
 	go run ./cmd/stepwell serve $(ARGS)
 
 .PHONY: build

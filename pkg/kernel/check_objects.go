@@ -8,7 +8,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// readPage is how many objects the checker reads at once.
+// readPage is how many objects a walk over a whole session reads at once.
 const readPage = 256
 
 // readObjects reads all that refs and retained ref events reach. Every link must resolve to an object of its kind (invariants 38, 42).

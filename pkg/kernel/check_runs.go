@@ -51,8 +51,8 @@ func (c *checker) movedAway(head string) bool {
 	return reason == "move" || reason == "merge" || reason == "delete" || reason == "create"
 }
 
-// checkEffects sees that an open call is the one its ref names, and of a run that will answer it (invariant 9). The calls of a run whose head
-// was deleted stay behind.
+// checkEffects sees that an open call is the one its ref names, and of a run that will answer it (invariant 9). A call that a runner
+// opened while its head was being deleted may stay behind.
 func (c *checker) checkEffects() {
 	runs := c.currentRuns()
 	known := c.runsOfEvents()

@@ -68,29 +68,31 @@ func (s *Session) Collect(ctx context.Context, grace time.Duration) (Collected, 
 	return got, nil
 }
 
-// mark returns everything reachable from the current refs and from both ends of every retained ref event. Missing objects are tolerated.
+// mark returns everything reachable from the current refs and from both ends of every retained ref event, and holds a page of objects at a
+// time. Missing objects are tolerated.
 func (s *Session) mark(ctx context.Context) (map[object.OID]bool, error) {
-	roots, err := s.roots(ctx)
+	todo, err := s.roots(ctx)
 	if err != nil {
 		return nil, err
 	}
 	marked := make(map[object.OID]bool)
-	for len(roots) > 0 {
-		var level []object.OID
-		for _, oid := range roots {
-			if !oid.IsZero() && !marked[oid] {
+	for len(todo) > 0 {
+		var page []object.OID
+		for len(todo) > 0 && len(page) < readPage {
+			last := len(todo) - 1
+			if oid := todo[last]; !oid.IsZero() && !marked[oid] {
 				marked[oid] = true
-				level = append(level, oid)
+				page = append(page, oid)
 			}
+			todo = todo[:last]
 		}
-		objs, err := s.GetObjects(ctx, level)
+		objs, err := s.GetObjects(ctx, page)
 		if err != nil {
 			return nil, fmt.Errorf("mark: %w", err)
 		}
-		roots = roots[:0:0]
 		for _, o := range objs {
 			if o != nil {
-				roots = append(roots, object.Links(o)...)
+				todo = append(todo, object.Links(o)...)
 			}
 		}
 	}

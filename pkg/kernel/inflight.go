@@ -134,11 +134,8 @@ func (st *step) watchRefs(ctx context.Context, changed chan<- struct{}) {
 		if ctx.Err() != nil {
 			return
 		}
-		// The cursor expired or the store failed: look at the refs once and go on from the newest event.
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
+		// The cursor expired or the store failed. Go on from the newest event, and look at the refs after it is known: what came before
+		// it shows in them, and what comes after it is in the stream.
 		select {
 		case <-ctx.Done():
 			return
@@ -146,6 +143,10 @@ func (st *step) watchRefs(ctx context.Context, changed chan<- struct{}) {
 		}
 		if last, err := st.LastSeq(ctx); err == nil {
 			after = last
+		}
+		select {
+		case changed <- struct{}{}:
+		default:
 		}
 	}
 }

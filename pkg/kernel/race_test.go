@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -350,5 +351,19 @@ func TestC228_TwoCursorsFoldToTheSameState(t *testing.T) {
 			// A client that reads a page twice gets the same.
 			same(t, "with an overlap", want, fold(fold(map[ref.Name]object.OID{}, 0, cut), cut-1, last))
 		}
+	})
+}
+
+// A batch that parks again leaves the run as it was, so that the run's own ref does not tell who won.
+func TestMoveWhileABatchParksAgain(t *testing.T) {
+	over(t, func(t *testing.T, k *kerneltest.Kit) {
+		at := kerneltest.Draw(t, k.Session, "A-b other")
+		stepped("use ask:a ask:b", 3)(k)
+		answer(k, "a", "A")
+		p := k.Process()
+		gate := p.Gate(beforeCall, func(c storetest.Call) bool { return update("wait")(c) && slices.Contains(c.Names, ref.Run(head)) })
+		got := meanwhile(t, gate, func() (kernel.StepOutcome, error) { return p.Step(k.Ctx, k.Options()) }, func() { move(k, head, at["b"]) })
+		same(t, "step", "finished", kernel.StepName(got))
+		same(t, "phase, head and calls", []any{"aborted", at["b"], 0}, []any{k.Phase(), k.Tip(), len(must(k.ListRefs(k.Ctx, ref.Effects))(t))})
 	})
 }

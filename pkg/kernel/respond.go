@@ -155,7 +155,7 @@ func (st *step) publishOutput(ctx context.Context, reason string, out output) (S
 		return StepFenced{}, nil
 	case object.Terminal(now.Phase):
 		return StepContinue{}, nil
-	case oids[0] == oidOf(out.next):
+	case oids[0] != st.runOID && oids[0] == oidOf(out.next):
 		return st.after(ctx, out.next) // the store tried twice and met its own first try
 	case oids[1] != st.tip:
 		// A participant moved the head: their move stands, the output stays loose, nothing pending is consumed.

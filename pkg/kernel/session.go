@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,11 +14,9 @@ import (
 // and cheap; what it remembers are caches of immutable objects.
 type Session struct {
 	store.Session
-	now   func() time.Time
-	newID func() string
-
-	mu       sync.Mutex
-	contexts map[string]view.Context // newest context read, by head
+	now      func() time.Time
+	newID    func() string
+	contexts *Contexts
 	submits  combiner
 }
 
@@ -29,6 +26,8 @@ type Options struct {
 	Now func() time.Time
 	// NewID makes the random part of run ids. Default: a version 7 UUID.
 	NewID func() string
+	// Contexts is the cache that the session shares with others. Default: one of its own, of [DefaultContexts].
+	Contexts *Contexts
 }
 
 // New returns the kernel on s.
@@ -43,21 +42,16 @@ func New(s store.Session, opts *Options) *Session {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	return &Session{Session: s, now: o.Now, newID: o.NewID, contexts: make(map[string]view.Context)}
+	if o.Contexts == nil {
+		o.Contexts = NewContexts(DefaultContexts)
+	}
+	return &Session{Session: s, now: o.Now, newID: o.NewID, contexts: o.Contexts}
 }
 
 // Now returns the session's clock in epoch milliseconds.
 func (s *Session) Now() object.Millis { return object.Millis(s.now().UnixMilli()) }
 
 // remember keeps the context of a head for the next step's sake.
-func (s *Session) remember(head string, c view.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.contexts[head] = c
-}
+func (s *Session) remember(head string, c view.Context) { s.contexts.put(headKey{s, head}, c) }
 
-func (s *Session) remembered(head string) view.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.contexts[head]
-}
+func (s *Session) remembered(head string) view.Context { return s.contexts.get(headKey{s, head}) }

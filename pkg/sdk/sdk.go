@@ -74,6 +74,8 @@ type Stepwell struct {
 	turn    kernel.Turn
 	resolve func(object.Config) object.Config
 	log     *slog.Logger
+	// contexts bound what all sessions of this host keep of their branches.
+	contexts *kernel.Contexts
 
 	mu       sync.Mutex
 	sessions map[store.SessionID]*kernel.Session
@@ -102,7 +104,10 @@ func New(opts Options) (*Stepwell, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Stepwell{opts: opts, turn: opts.Turn, log: opts.Logger, sessions: make(map[store.SessionID]*kernel.Session)}
+	s := &Stepwell{
+		opts: opts, turn: opts.Turn, log: opts.Logger, sessions: make(map[store.SessionID]*kernel.Session),
+		contexts: kernel.NewContexts(kernel.DefaultContexts),
+	}
 	if s.turn == nil {
 		if opts.Models == nil {
 			return nil, errors.New("sdk: models are required")
@@ -160,7 +165,7 @@ func (s *Stepwell) adopt(opened store.Session) (*kernel.Session, error) {
 		_ = opened.Close()
 		return session, nil
 	}
-	session := kernel.New(opened, &kernel.Options{Now: s.opts.Now})
+	session := kernel.New(opened, &kernel.Options{Now: s.opts.Now, Contexts: s.contexts})
 	s.sessions[opened.ID()] = session
 	return session, nil
 }
