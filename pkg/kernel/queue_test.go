@@ -302,3 +302,18 @@ func TestC066_EditRacesCancel(t *testing.T) {
 		same(t, "pending", []string{}, k.PendingTexts())
 	})
 }
+
+// The same words at the same moment, first in the lanes of two heads, are two messages: what happens to one does not happen to the other.
+func TestSameWordsAtOnceInTwoHeads(t *testing.T) {
+	over(t, func(t *testing.T, k *kerneltest.Kit) {
+		said := func(name string) object.OID {
+			return k.Submitted(kernel.SubmitOptions{Head: name, Lane: queue, Body: k.User("go")})
+		}
+		one, two := said("one"), said("two")
+		same(t, "cancel", kernel.CancelOutcome(kernel.Cancelled{}), must(k.Cancel(k.Ctx, "one", one, nil))(t))
+		left := must(k.Pending(k.Ctx, "two"))(t)
+		if len(left) != 1 || left[0].OID != two {
+			t.Errorf("the other head has %d messages pending, want the one it was sent", len(left))
+		}
+	})
+}

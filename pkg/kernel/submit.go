@@ -87,7 +87,7 @@ func (s *Session) write(ctx context.Context, batch []*submission) {
 		if batch = unanswered(batch); len(batch) == 0 {
 			return
 		}
-		updates, objs, err := chain(batch, tips)
+		updates, objs, err := s.submits.chain(batch, tips)
 		if err != nil {
 			fail(batch, err)
 			return
@@ -162,7 +162,10 @@ func (s *Session) readTips(ctx context.Context, batch []*submission) (map[ref.Na
 
 // chain links the batch onto the tips, in order, and returns the compare-and-swap that publishes it. Of two submissions with one key the
 // later is answered when the earlier is.
-func chain(batch []*submission, tips map[ref.Name]object.OID) ([]store.Update, []object.Encoded, error) {
+//
+// A change names no lane. Nothing but its time tells the first change of a lane from the same words without a key at the start of another,
+// and to cancel one would cancel both: no two of this session get the same time.
+func (c *combiner) chain(batch []*submission, tips map[ref.Name]object.OID) ([]store.Update, []object.Encoded, error) {
 	newest := make(map[ref.Name]object.OID)
 	var order []ref.Name
 	var keys []store.Update
@@ -175,6 +178,10 @@ func chain(batch []*submission, tips map[ref.Name]object.OID) ([]store.Update, [
 			order = append(order, tip)
 		}
 		sub.change.Previous = previous
+		if previous.IsZero() && sub.change.Key == "" {
+			c.newestFirst = max(sub.change.At, c.newestFirst+1)
+			sub.change.At = c.newestFirst
+		}
 		enc, err := object.Encode(sub.change)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
