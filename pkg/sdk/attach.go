@@ -92,7 +92,12 @@ func (s *Stepwell) runSession(ctx context.Context, id store.SessionID) {
 			r.loops.Wait()
 		}
 		switch {
-		case ctx.Err() != nil, errors.Is(err, api.ErrClosed), errors.Is(err, api.ErrSessionNotFound):
+		case errors.Is(err, api.ErrSessionNotFound):
+			if session != nil {
+				s.forget(session) // removed by another host: nobody may ask for it again
+			}
+			return
+		case ctx.Err() != nil, errors.Is(err, api.ErrClosed):
 			return
 		case err != nil:
 			s.log.ErrorContext(ctx, "run session", slog.String("session", string(id)), slog.Any("error", err))

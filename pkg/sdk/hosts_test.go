@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
 	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
+	"github.com/stepwell-dev/stepwell/pkg/memstore"
 	"github.com/stepwell-dev/stepwell/pkg/message"
 	"github.com/stepwell-dev/stepwell/pkg/sdk"
 )
@@ -38,6 +40,26 @@ func TestI22_TwoHostsDoNotMix(t *testing.T) {
 		}
 		if asked := other.Requests()[0]; len(asked.Tools) != 0 {
 			t.Errorf("the second host offers %v", asked.Tools)
+		}
+	})
+}
+
+// A runner keeps nothing of a session that another host removed.
+func TestRunnerForgetsASessionThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, memstore.New(nil), nil)
+		k.broken = true
+		k.attach()
+		synctest.Wait()
+		if got := k.host.Handles(); got != 1 {
+			t.Fatalf("the runner keeps %d handles, want 1", got)
+		}
+		if err := k.newHost(nil).DeleteSession(k.ctx, api.DeleteSessionOptions{SessionID: k.id}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := k.host.Handles(); got != 0 {
+			t.Errorf("the runner keeps %d handles of sessions that are gone", got)
 		}
 	})
 }
