@@ -209,7 +209,7 @@ func scenarios() []scenario {
 				outcome, stepErr := s.Step(k.Ctx, opts)
 				if busy, ok := outcome.(kernel.StepBusy); ok {
 					k.Clock.Advance(time.Duration(busy.Holder.ExpiresAt-k.Now()) * time.Millisecond)
-					outcome, stepErr = s.Step(k.Ctx, opts)
+					_, stepErr = s.Step(k.Ctx, opts)
 				}
 				err = errors.Join(err, stepErr)
 			}

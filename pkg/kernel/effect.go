@@ -249,52 +249,47 @@ type (
 // Signal answers a parked call by moving the exact wait to signal. It takes no lease; of several answers, and of an answer and the
 // deadline, one wins (invariants 45, 46). The deadline is judged by this process's clock when it reads the wait.
 func (s *Session) Signal(ctx context.Context, opts SignalOptions) (SignalOutcome, error) {
+	// The wait is immutable and names all that an answer needs, so that the ref is read by the compare-and-swap alone.
+	o, _, err := s.GetObject(ctx, opts.WaitID)
+	if err != nil {
+		return nil, fmt.Errorf("read the wait of %s: %w", opts.CallID, err)
+	}
 	name := ref.Effect(opts.RunID, opts.CallID)
-	oids, err := s.ReadRefs(ctx, name)
+	wait, parked := o.(object.Waiting)
+	if !parked || (EffectState{Effect: wait}).Due(s.Now()) {
+		oids, err := s.ReadRefs(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("read effect %s: %w", opts.CallID, err)
+		}
+		return notSignalled(oids[0]), nil
+	}
+	enc, err := object.Encode(object.Signal{
+		Intent: wait.Intent, Waiting: opts.WaitID, Signal: opts.Signal, At: max(s.Now(), wait.At+1), Author: opts.Author,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read effect %s: %w", opts.CallID, err)
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if oids[0].IsZero() {
-		return NotFound{}, nil
-	}
-	states, err := s.effects(ctx, oids)
+	outcome, err := s.UpdateRefs(ctx, []store.Update{{Name: name, From: opts.WaitID, To: enc.OID}}, store.UpdateOptions{
+		Reason: "signal", Actor: opts.Author, Objects: []object.Encoded{enc},
+	})
 	if err != nil {
-		return nil, err
-	}
-	seen := states[0]
-	if _, parked := seen.Effect.(object.Waiting); !parked || seen.OID != opts.WaitID || seen.Due(s.Now()) {
-		return NotWaiting{}, nil
-	}
-	outcome, err := s.signal(ctx, seen, opts)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("signal %s: %w", opts.CallID, err)
 	}
 	switch o := outcome.(type) {
 	case store.Updated:
 		return Signalled{}, nil
 	case store.UpdateConflict:
-		if o.Name == name && o.Actual.IsZero() {
-			return NotFound{}, nil
-		}
-		return NotWaiting{}, nil
+		return notSignalled(o.Actual), nil
 	case store.Fenced:
 		return nil, fmt.Errorf("signal %s carries no lease and was fenced", opts.CallID)
 	}
 	panic("unreachable")
 }
 
-func (s *Session) signal(ctx context.Context, seen EffectState, opts SignalOptions) (store.UpdateOutcome, error) {
-	enc, err := object.Encode(object.Signal{
-		Intent: seen.IntentOID, Waiting: seen.OID, Signal: opts.Signal, At: s.after(seen), Author: opts.Author,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+// notSignalled says why a call whose effect ref is at actual takes no answer.
+func notSignalled(actual object.OID) SignalOutcome {
+	if actual.IsZero() {
+		return NotFound{}
 	}
-	outcome, err := s.UpdateRefs(ctx, []store.Update{{Name: seen.ref(), From: seen.OID, To: enc.OID}}, store.UpdateOptions{
-		Reason: "signal", Actor: opts.Author, Objects: []object.Encoded{enc},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("signal %s: %w", opts.CallID, err)
-	}
-	return outcome, nil
+	return NotWaiting{}
 }
