@@ -16,7 +16,7 @@ func TestPeekAgreesWithTheStep(t *testing.T) {
 		p := k.Process()
 		peek := func() string {
 			before := len(p.Calls())
-			o := must(p.Session.Peek(k.Ctx, head, k.Landing))(t)
+			o := must(p.Peek(k.Ctx, head, k.Landing))(t)
 			for _, c := range p.Calls()[before:] {
 				if c.Op.Writes() {
 					t.Errorf("a peek writes: %v", c)
