@@ -116,6 +116,40 @@ func TestPlan_Counts(t *testing.T) {
 	}
 }
 
+func TestPlan_Burst(t *testing.T) {
+	t.Parallel()
+	hit := hits(t, awsfault.Plan{{What: awsfault.Throttle{}, Probability: 0.05, Burst: 4}}, 300)
+	if len(hit) < 8 {
+		t.Fatalf("%d of 300 requests were hit: %v", len(hit), hit)
+	}
+	for i := 0; i+3 < len(hit); i += 4 {
+		if hit[i+3] != hit[i]+3 {
+			t.Errorf("a burst is %v, want 4 in a row", hit[i:i+4])
+		}
+	}
+}
+
+// What its sender gave up arrives after later requests, even if the sender's context is long over.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	b := &backend{}
+	tr := awsfault.New(b, awsfault.Options{Plan: awsfault.Plan{{What: awsfault.Late{After: 2}, Op: "PutItem"}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, _, err := sendWith(ctx, t, tr, "PutItem", put); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("got %v", err)
+	}
+	cancel()
+	for _, op := range []string{"GetItem", "DeleteItem", "Query", "Scan"} {
+		_, _, _ = send(t, tr, op, "{}")
+	}
+	if diff := cmp.Diff([]string{"GetItem", "DeleteItem", "PutItem", "Query", "Scan"}, b.got); diff != "" {
+		t.Errorf("what reached the service (-want +got):\n%s", diff)
+	}
+	if c := tr.Counts(); c.Requests["PutItem"] != 1 || c.Faults["late"] != 1 || c.WriteUnits != 2 {
+		t.Errorf("counted %+v, want the put once and what it costs", c)
+	}
+}
+
 func TestPlan_SeedDecides(t *testing.T) {
 	t.Parallel()
 	plan := awsfault.Plan{{What: awsfault.Throttle{}, Probability: 0.3}}

@@ -21,6 +21,9 @@ type (
 	LoseRequest struct{}
 	// LoseResponse breaks the connection after the request was carried out.
 	LoseResponse struct{}
+	// Late breaks the connection before the request is sent, and carries it out all the same when After more requests have
+	// come: a network may deliver what its sender gave up long ago. With After 0 it is LoseResponse.
+	Late struct{ After int }
 	// Slow waits before the request is sent and after it was carried out.
 	Slow struct{ Before, After time.Duration }
 	// Stale answers a read that did not ask for consistency with an earlier answer to the same read, or, where there was
@@ -44,6 +47,7 @@ func (InProgress) isEffect()   {}
 func (Throttle) isEffect()     {}
 func (LoseRequest) isEffect()  {}
 func (LoseResponse) isEffect() {}
+func (Late) isEffect()         {}
 func (Slow) isEffect()         {}
 func (Stale) isEffect()        {}
 func (Unprocessed) isEffect()  {}
@@ -70,7 +74,7 @@ func applies(e Effect, r Request) bool {
 		return r.Op == "PutObject"
 	case S3Busy:
 		return r.Service == S3
-	case LoseRequest, LoseResponse, Slow, Gate:
+	case LoseRequest, LoseResponse, Late, Slow, Gate:
 	}
 	return true
 }
@@ -90,6 +94,8 @@ func name(e Effect) string {
 		return "loseRequest"
 	case LoseResponse:
 		return "loseResponse"
+	case Late:
+		return "late"
 	case Slow:
 		return "slow"
 	case Stale:

@@ -24,6 +24,8 @@ type Fault struct {
 	Times int
 	// Probability is how often a request is hit, from 0 to 1.
 	Probability float64
+	// Burst is how many requests in a row are hit once Probability chose one. Zero means one.
+	Burst int
 }
 
 // A Plan is a list of faults. The first one that hits a request decides; all of them count it.
@@ -38,13 +40,13 @@ func Kill(nth int, after bool) Plan {
 	return Plan{{What: LoseResponse{}, Nth: nth}, {What: LoseRequest{}, Nth: nth + 1, Times: Always}}
 }
 
-// Storm returns a plan in which everything that can go wrong without being asked to does, each with probability p.
+// Storm returns a plan in which whatever a caller must outlast happens, each with probability p, and throttling in bursts.
+// It takes no time and delivers nothing late.
 func Storm(p float64) Plan {
-	var plan Plan
+	plan := Plan{{What: Throttle{}, Probability: p, Burst: 3}}
 	for _, e := range []Effect{
 		Conflict{},
 		InProgress{},
-		Throttle{},
 		LoseRequest{},
 		LoseResponse{},
 		Stale{},
@@ -65,6 +67,7 @@ type player struct {
 	plan   Plan
 	seen   []int // how many requests each fault could have hit
 	hit    []int
+	burst  []int // how many of the next ones are hit as part of a burst
 }
 
 func newPlayer(seed uint64) *player {
@@ -74,7 +77,8 @@ func newPlayer(seed uint64) *player {
 func (p *player) set(plan Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plan, p.seen, p.hit = plan, make([]int, len(plan)), make([]int, len(plan))
+	n := len(plan)
+	p.plan, p.seen, p.hit, p.burst = plan, make([]int, n), make([]int, n), make([]int, n)
 }
 
 // decide returns what happens to r, nil for nothing.
@@ -97,7 +101,17 @@ func (p *player) decide(r Request) Effect {
 
 func (p *player) hits(i int, f Fault) bool {
 	if f.Probability > 0 {
-		return (f.Times <= 0 || p.hit[i] < f.Times) && p.seen[i] >= f.Nth && p.random.Float64() < f.Probability
+		switch {
+		case f.Times > 0 && p.hit[i] >= f.Times, p.seen[i] < f.Nth:
+			return false
+		case p.burst[i] > 0:
+			p.burst[i]--
+			return true
+		case p.random.Float64() >= f.Probability:
+			return false
+		}
+		p.burst[i] = max(f.Burst-1, 0)
+		return true
 	}
 	first := max(f.Nth, 1)
 	return p.seen[i] >= first && (f.Times == Always || p.seen[i] < first+max(f.Times, 1))

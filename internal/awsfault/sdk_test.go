@@ -3,7 +3,6 @@ package awsfault_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -27,7 +26,7 @@ type cloud struct {
 func newCloud(t *testing.T) cloud {
 	t.Helper()
 	e := emulator.Start(t)
-	tr := awsfault.New(http.DefaultTransport, awsfault.Options{Probe: e.Emulated})
+	tr := awsfault.New(e.Transport(), awsfault.Options{Probe: e.Emulated})
 	c := cloud{e.DynamoDB(emulator.WithTransport(tr), func(cfg *aws.Config) {
 		cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	}), emulator.Name(t), tr}
@@ -239,7 +238,7 @@ func TestSDK_ProbedUnits(t *testing.T) {
 func TestSDK_S3Errors(t *testing.T) {
 	t.Parallel()
 	e := emulator.Start(t)
-	tr := awsfault.New(http.DefaultTransport, awsfault.Options{})
+	tr := awsfault.New(e.Transport(), awsfault.Options{})
 	client := e.S3(emulator.WithTransport(tr), func(cfg *aws.Config) { cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} } })
 	bucket := emulator.Name(t)
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {

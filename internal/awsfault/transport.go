@@ -30,6 +30,7 @@ type Transport struct {
 	counter *counter
 	answers *answers
 	meter   *meter
+	late    late
 }
 
 // New returns a transport that sends requests through next.
@@ -59,6 +60,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r, err := read(req)
 	if err != nil {
 		return nil, err
+	}
+	for _, due := range t.late.due() {
+		// Nobody waits for it any more, so neither its answer nor its failure reaches anyone.
+		_, _, _ = t.send(due.req, due.request)
 	}
 	effect := t.player.decide(r)
 	place := t.counter.begin(r.Op, effect)
@@ -93,6 +98,12 @@ func (t *Transport) play(req *http.Request, r Request, effect Effect) (*http.Res
 		if _, _, err := t.send(req, r); err != nil {
 			return nil, err
 		}
+		return nil, errReset()
+	case Late:
+		if e.After <= 0 {
+			return t.play(req, r, LoseResponse{})
+		}
+		t.late.add(req, r, e.After)
 		return nil, errReset()
 	case Slow:
 		return t.playSlow(req, r, e)

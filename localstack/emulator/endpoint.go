@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,6 +17,9 @@ import (
 // Region is where everything is unless the environment says otherwise.
 const Region = "us-east-1"
 
+// maxIdle is how many connections are kept for the next requests.
+const maxIdle = 128
+
 // An Endpoint is a cloud that answers.
 type Endpoint struct {
 	// URL is where it answers, without a final slash.
@@ -23,8 +27,13 @@ type Endpoint struct {
 	// Emulated tells the emulator that Start started from what AWS_ENDPOINT_URL named.
 	Emulated bool
 
-	base aws.Config
+	base      aws.Config
+	transport http.RoundTripper
 }
+
+// Transport returns what requests to e go through, for another transport to stand before. It keeps enough connections for
+// many clients at once.
+func (e Endpoint) Transport() http.RoundTripper { return e.transport }
 
 // Config returns how a client of the SDK reaches e, after optFns changed it.
 func (e Endpoint) Config(optFns ...func(*aws.Config)) aws.Config {
@@ -52,11 +61,24 @@ func (e Endpoint) S3(optFns ...func(*aws.Config)) *s3.Client {
 
 // emulated is the endpoint of an emulator that this process started.
 func emulated(url string) Endpoint {
-	return Endpoint{URL: url, Emulated: true, base: aws.Config{
+	return newEndpoint(url, aws.Config{
 		Region:       Region,
 		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
 		BaseEndpoint: &url,
-	}}
+		HTTPClient:   awshttp.NewBuildableClient(),
+	}, true)
+}
+
+// newEndpoint makes all clients of an endpoint share their connections.
+func newEndpoint(url string, cfg aws.Config, emulated bool) Endpoint {
+	e := Endpoint{URL: url, Emulated: emulated, base: cfg, transport: http.DefaultTransport}
+	if client, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		transport := client.GetTransport()
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = maxIdle, maxIdle
+		e.transport = transport
+	}
+	WithTransport(e.transport)(&e.base)
+	return e
 }
 
 // external is the endpoint that the environment names.
@@ -69,5 +91,5 @@ func external(ctx context.Context, url string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("reading the configuration of the SDK: %w", err)
 	}
-	return Endpoint{URL: url, base: cfg}, nil
+	return newEndpoint(url, cfg, false), nil
 }

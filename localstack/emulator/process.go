@@ -29,17 +29,18 @@ const (
 const guard = `( "$@" </dev/null; kill -KILL 0 ) & read -r _; kill -KILL 0`
 
 // launch installs and starts the emulator and returns where it answers.
-func launch() (url string, err error) {
+func launch() (Endpoint, error) {
 	python, err := install()
 	if err != nil {
-		return "", err
+		return Endpoint{}, err
 	}
 	for range startAttempts {
+		var url string
 		if url, err = run(python); err == nil {
-			return url, nil
+			return emulated(url), nil
 		}
 	}
-	return "", err
+	return Endpoint{}, err
 }
 
 // install returns the Python that has the emulator.

@@ -41,14 +41,14 @@ func Start(tb TB) Endpoint {
 		}
 		return e
 	}
-	url, err := shared()
+	e, err := shared()
 	if errors.Is(err, errNotInstalled) && os.Getenv("CI") != "true" {
 		tb.Skipf("no cloud tests: %v (install it, or set AWS_ENDPOINT_URL)", err)
 	}
 	if err != nil {
 		tb.Fatalf("starting the emulator: %v", err)
 	}
-	return emulated(url)
+	return e
 }
 
 // Name returns a name for a table or bucket that no other test has, nor this one in another run.

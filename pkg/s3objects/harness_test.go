@@ -2,7 +2,6 @@ package s3objects_test
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ const prefix = "objects/"
 func newBucket(t *testing.T) *bucket {
 	t.Helper()
 	e := emulator.Start(t)
-	b := &bucket{name: emulator.Name(t), client: e.S3(), faults: awsfault.New(http.DefaultTransport, awsfault.Options{})}
+	b := &bucket{name: emulator.Name(t), client: e.S3(), faults: awsfault.New(e.Transport(), awsfault.Options{})}
 	if err := s3objects.CreateBucket(t.Context(), b.client, b.name, e.Config().Region); err != nil {
 		t.Fatal(err)
 	}
