@@ -1,0 +1,63 @@
+package dynstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// The attributes of the primary key.
+const (
+	attrPartition = "p"
+	attrSort      = "s"
+)
+
+// tableWait is how long a new table may take to be ready.
+const tableWait = 5 * time.Minute
+
+// A TableDefinition is what a table must be like to hold a store. Whoever makes tables reads it, so that names stand in one place.
+type TableDefinition struct {
+	PartitionKey string // of type string
+	SortKey      string // of type string
+}
+
+// Definition returns the table's shape. It has no indexes; billing is on demand, and its backups are the deployment's choice.
+func Definition() TableDefinition {
+	return TableDefinition{PartitionKey: attrPartition, SortKey: attrSort}
+}
+
+// A TableAPI is what [CreateTable] asks of DynamoDB. [dynamodb.Client] has it.
+type TableAPI interface {
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	dynamodb.DescribeTableAPIClient
+}
+
+// CreateTable makes a table as [Definition] has it and waits until it is ready. One that is there already is left as it is.
+func CreateTable(ctx context.Context, client TableAPI, table string) error {
+	def := Definition()
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName:   &table,
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(def.PartitionKey), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(def.SortKey), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(def.PartitionKey), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(def.SortKey), KeyType: types.KeyTypeRange},
+		},
+	})
+	var exists *types.ResourceInUseException
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("creating table %s: %w", table, err)
+	}
+	if err := dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &table}, tableWait); err != nil {
+		return fmt.Errorf("waiting for table %s: %w", table, err)
+	}
+	return nil
+}

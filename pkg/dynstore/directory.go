@@ -1,0 +1,157 @@
+package dynstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// attrIncarnation tells a session from earlier and later ones of the same id.
+const attrIncarnation = "i"
+
+// An entry is a session in the directory.
+type entry struct {
+	id          store.SessionID
+	incarnation string
+	created     store.Millis
+}
+
+// lookup returns the entry of a session; ok is false when there is none.
+func (s *Store) lookup(ctx context.Context, id store.SessionID) (e entry, ok bool, err error) {
+	out, err := call(ctx, s, s.client.GetItem, &dynamodb.GetItemInput{
+		TableName: &s.table, Key: key(directory(s.tenant), namePrefix+string(id)), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return entry{}, false, fmt.Errorf("reading the directory: %w", err)
+	}
+	if len(out.Item) == 0 {
+		return entry{}, false, nil
+	}
+	created, err := intOf(out.Item, attrCreated)
+	if err != nil {
+		return entry{}, false, fmt.Errorf("reading the directory: %w", err)
+	}
+	return entry{id: id, incarnation: textOf(out.Item, attrIncarnation), created: store.Millis(created)}, true, nil
+}
+
+// entries yields a page of the directory in the order of creation: those after a key when ascending, those before it when not. An empty key
+// is the beginning, or the end.
+func (s *Store) entries(ctx context.Context, bound string, ascending bool, limit int32) ([]entry, error) {
+	first, last := listPrefix, listPrefix+"~"
+	switch {
+	case bound != "" && ascending:
+		first = bound + "\x00"
+	case bound != "":
+		last = bound
+	}
+	in := &dynamodb.QueryInput{
+		TableName: &s.table, ConsistentRead: aws.Bool(true), ScanIndexForward: &ascending, Limit: aws.Int32(limit + 1),
+		KeyConditionExpression:    aws.String("#p = :p AND #s BETWEEN :first AND :last"),
+		ExpressionAttributeNames:  map[string]string{"#p": attrPartition, "#s": attrSort},
+		ExpressionAttributeValues: item{":p": text(directory(s.tenant)), ":first": text(first), ":last": text(last)},
+	}
+	var list []entry
+	for {
+		out, err := call(ctx, s, s.client.Query, in)
+		if err != nil {
+			return nil, fmt.Errorf("reading the directory: %w", err)
+		}
+		for _, it := range out.Items {
+			k := textOf(it, attrSort)
+			if k == bound || len(list) == int(limit) {
+				continue
+			}
+			created, err := intOf(it, attrCreated)
+			if err != nil {
+				return nil, fmt.Errorf("reading the directory: %w", err)
+			}
+			_, id, _ := strings.Cut(strings.TrimPrefix(k, listPrefix), "#")
+			list = append(list, entry{id: store.SessionID(id), incarnation: textOf(it, attrIncarnation), created: store.Millis(created)})
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || len(list) == int(limit) {
+			return list, nil
+		}
+	}
+}
+
+// maxPage bounds one page of the session list.
+const maxPage = 1000
+
+// ListSessions implements [store.Store]. It writes nothing; the last sequence numbers are read from the sessions' control items, a hundred
+// at a time. A cursor whose session is gone is [store.ErrInvalid]. A page has at most 1000 sessions.
+func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = store.DefaultPage
+	}
+	bound := ""
+	if cursor != "" {
+		e, ok, err := s.lookup(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
+		}
+		bound = listKey(e.created, e.id)
+	}
+	list, err := s.entries(ctx, bound, false, int32(min(limit, maxPage))) //nolint:gosec // at most 1000
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]store.SessionInfo, len(list))
+	chunks := slices.Collect(slices.Chunk(list, maxActions))
+	err = each(ctx, len(chunks), func(ctx context.Context, i int) error {
+		return s.lastSeqs(ctx, chunks[i], infos[i*maxActions:])
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the sessions of a list: %w", err)
+	}
+	// One that was deleted since the directory was read is left out.
+	return slices.DeleteFunc(infos, func(i store.SessionInfo) bool { return i.ID == "" }), nil
+}
+
+// lastSeqs fills in the infos of at most a hundred sessions.
+func (s *Store) lastSeqs(ctx context.Context, list []entry, infos []store.SessionInfo) error {
+	keys := types.KeysAndAttributes{
+		ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#p, #n"),
+		ExpressionAttributeNames: map[string]string{"#p": attrPartition, "#n": attrSeq},
+	}
+	at := map[string]int{}
+	for i, e := range list {
+		p := partition(s.tenant, e.id, e.incarnation)
+		at[p] = i
+		keys.Keys = append(keys.Keys, key(p, controlKey))
+	}
+	for p := s.pacer(); ; {
+		out, err := call(ctx, s, s.client.BatchGetItem, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{s.table: keys},
+		})
+		if err != nil {
+			return err
+		}
+		for _, it := range out.Responses[s.table] {
+			seq, err := intOf(it, attrSeq)
+			if err != nil {
+				return err
+			}
+			i := at[textOf(it, attrPartition)]
+			infos[i] = store.SessionInfo{ID: list[i].id, CreatedAt: list[i].created, LastSeq: store.Seq(seq)}
+		}
+		if keys.Keys = out.UnprocessedKeys[s.table].Keys; len(keys.Keys) == 0 {
+			return nil
+		}
+		if err := p.wait(ctx, firstWait, errUnprocessed); err != nil {
+			return err
+		}
+	}
+}

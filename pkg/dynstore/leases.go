@@ -1,0 +1,171 @@
+package dynstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// writeControl makes a conditional update of the control item that may be made twice, and returns the item as it was before. When a
+// repetition is refused, done says whether what is there shows that the lost first attempt did it.
+func (r *repo) writeControl(ctx context.Context, e *expr, done func(now *control) bool) (before *control, err error) {
+	in := r.controlUpdate(e)
+	doubt := false
+	for p := r.store.pacer(); ; {
+		out, err := r.store.client.UpdateItem(ctx, in, once)
+		if err == nil {
+			return decodeControl(out.Attributes)
+		}
+		switch why := classify(ctx, err); why {
+		case fatal:
+			return nil, err
+		case refused:
+			old := oldOf(err)
+			if len(old) == 0 {
+				r.forget()
+				return nil, store.ErrUnknownSession
+			}
+			c, bad := decodeControl(old)
+			if bad != nil {
+				return nil, bad
+			}
+			r.observe(c, nil)
+			if doubt && done(c) {
+				return c, nil
+			}
+			return c, err
+		case contended, throttled, unknown:
+			doubt = doubt || why == unknown
+			if err := p.after(ctx, why, err); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// ReadLease implements [store.LeaseReader].
+func (s *session) ReadLease(ctx context.Context, name ref.Name) (store.Lease, bool, error) {
+	if err := s.ready(ctx); err != nil {
+		return store.Lease{}, false, err
+	}
+	c, err := s.control(ctx)
+	if err != nil {
+		return store.Lease{}, false, fmt.Errorf("reading lease %s: %w", name, err)
+	}
+	g, ok := c.leases[name]
+	if !ok || s.store.millis() >= g.expires {
+		return store.Lease{}, false, nil
+	}
+	return g.lease(name), true, nil
+}
+
+// AcquireLease implements [store.Leaser]. It is one write, whether granted or not. A lost answer does not lose the lease: the owner's id
+// in the control item tells whose it is.
+func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Duration) (store.AcquireOutcome, error) {
+	if err := store.CheckLease(name, ttl); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	out, err := s.acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, fmt.Errorf("acquiring lease %s: %w", name, err)
+	}
+	return out, nil
+}
+
+func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (store.AcquireOutcome, error) {
+	if c, _ := r.state(); c != nil {
+		if size := sizeOf(c.item(r.partition)); size > maxLeases {
+			return nil, &LimitError{What: "bytes of the session's leases", Got: size, Most: maxLeases}
+		}
+	}
+	now := r.store.millis()
+	g := grant{owner: rand.Text(), expires: now + store.Millis(ttl.Milliseconds())}
+	e := &expr{}
+	e.exists()
+	e.conditions = append(e.conditions, fmt.Sprintf("(attribute_not_exists(%s) OR %s <= %s)",
+		e.of(attrOwner, name), e.of(attrExpiry, name), e.value(number(now-store.Millis(r.store.skewMargin.Milliseconds())))))
+	owner := e.of(attrOwner, name)
+	e.sets = append(e.sets, fmt.Sprintf("%s = if_not_exists(%s, %s)", e.of(attrPrevious, name), owner, e.value(text(nobody))))
+	e.set(owner, text(g.owner))
+	e.set(e.of(attrExpiry, name), number(g.expires))
+	fences, one := e.attr(attrFences), e.value(number(1))
+	for _, path := range []string{fences, e.of(attrFence, name)} {
+		e.sets = append(e.sets, fmt.Sprintf("%s = %s + %s", path, fences, one))
+	}
+	before, err := r.writeControl(ctx, e, func(now *control) bool { return now.leases[name].owner == g.owner })
+	if err != nil {
+		if before != nil {
+			return store.Held{Holder: before.leases[name].lease(name)}, nil
+		}
+		return nil, err
+	}
+	if old := before.leases[name]; old.owner == g.owner { // the answer to the first attempt was lost
+		return store.Acquired{Lease: old.lease(name), Takeover: old.previous != nobody}, nil
+	}
+	g.previous = nobody
+	if old, ok := before.leases[name]; ok {
+		g.previous = old.owner
+	}
+	after := before.with(name, &g)
+	after.fences++
+	g.fence = after.fences
+	after.leases[name] = g
+	r.observe(after, nil)
+	return store.Acquired{Lease: g.lease(name), Takeover: g.previous != nobody}, nil
+}
+
+// RenewLease implements [store.Leaser].
+func (s *session) RenewLease(ctx context.Context, l store.Lease, ttl store.Duration) (store.Lease, bool, error) {
+	if err := store.CheckLease(l.Name, ttl); err != nil {
+		return store.Lease{}, false, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return store.Lease{}, false, err
+	}
+	l.ExpiresAt = s.store.millis() + store.Millis(ttl.Milliseconds())
+	e := &expr{}
+	e.held(l)
+	e.renew(l.Name, l.ExpiresAt)
+	before, err := s.writeControl(ctx, e, func(*control) bool { return false })
+	if err != nil {
+		if before != nil {
+			return store.Lease{}, false, nil
+		}
+		return store.Lease{}, false, fmt.Errorf("renewing lease %s: %w", l.Name, err)
+	}
+	g := before.leases[l.Name]
+	g.expires = l.ExpiresAt
+	s.observe(before.with(l.Name, &g), nil)
+	return l, true, nil
+}
+
+// ReleaseLease implements [store.Leaser].
+func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error) {
+	if err := s.ready(ctx); err != nil {
+		return false, err
+	}
+	if err := l.Name.Check(); err != nil || l.Owner == "" {
+		return false, s.exists(ctx) // nothing can be held under it
+	}
+	e := &expr{}
+	e.held(l)
+	e.release(l.Name)
+	before, err := s.writeControl(ctx, e, func(now *control) bool {
+		_, leased := now.leases[l.Name]
+		return !leased // whoever removed it, it is released
+	})
+	if err != nil {
+		if before != nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("releasing lease %s: %w", l.Name, err)
+	}
+	s.observe(before.with(l.Name, nil), nil)
+	return true, nil
+}
