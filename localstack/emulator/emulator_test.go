@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,8 @@ func TestStart_EndsWithTheProcess(t *testing.T) {
 		t.Skip("nothing is started where AWS_ENDPOINT_URL is set")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStart_EndsWithTheProcess$")
-	cmd.Env = append(os.Environ(), victim+"=1")
+	temp := t.TempDir()
+	cmd.Env = append(os.Environ(), victim+"=1", "TMPDIR="+temp)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +128,9 @@ func TestStart_EndsWithTheProcess(t *testing.T) {
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Errorf("%s still answers", url)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "ministack-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind are %q, %v", left, err)
 	}
 }
 

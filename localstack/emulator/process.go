@@ -24,9 +24,10 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// guard runs its arguments and ends, with every process it started, when they end or when its standard input does. The other
-// end of that is held by the test binary alone, so that the emulator ends with it even when it is killed.
-const guard = `( "$@" </dev/null; kill -KILL 0 ) & read -r _; kill -KILL 0`
+// guard runs its arguments and ends, with every process it started and its directory, when they end or when its standard
+// input does. The other end of that is held by the test binary alone, so that the emulator ends with it even when it is
+// killed.
+const guard = `( "$@" </dev/null; rm -rf "$TMPDIR"; kill -KILL 0 ) & read -r _; rm -rf "$TMPDIR"; kill -KILL 0`
 
 // launch installs and starts the emulator and returns where it answers.
 func launch() (Endpoint, error) {
@@ -84,16 +85,19 @@ func run(python string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	log, err := os.CreateTemp("", "ministack-*.log")
+	dir, err := os.MkdirTemp("", "ministack-*")
+	if err != nil {
+		return "", fmt.Errorf("making the emulator's directory: %w", err)
+	}
+	// It is read through the open file, since the directory goes before it.
+	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return "", fmt.Errorf("making the emulator's log: %w", err)
 	}
-	// It is read through the open file, so nothing is left behind.
-	if err := os.Remove(log.Name()); err != nil {
-		return "", fmt.Errorf("making the emulator's log: %w", err)
-	}
 	cmd := exec.Command("sh", "-c", guard, "sh", python, "-m", "ministack") //nolint:noctx // it outlives every test
-	cmd.Env = append(os.Environ(), "GATEWAY_PORT="+strconv.Itoa(port), "BIND_HOST=127.0.0.1", "MINISTACK_HOST=127.0.0.1", "LOG_LEVEL=WARNING")
+	cmd.Env = append(os.Environ(),
+		"GATEWAY_PORT="+strconv.Itoa(port), "BIND_HOST=127.0.0.1", "MINISTACK_HOST=127.0.0.1", "LOG_LEVEL=WARNING",
+		"TMPDIR="+dir, "STATE_DIR="+filepath.Join(dir, "state"), "S3_DATA_DIR="+filepath.Join(dir, "s3"))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The pipe stays open until this process ends.
@@ -110,6 +114,7 @@ func run(python string) (string, error) {
 	if err := ready(url, ended); err != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		text, _ := io.ReadAll(io.NewSectionReader(log, 0, 64<<10))
+		_ = os.RemoveAll(dir)
 		return "", fmt.Errorf("the emulator on port %d: %w\n%s", port, err, text)
 	}
 	return url, nil

@@ -52,6 +52,7 @@ func TestStart_TurnedOff(t *testing.T) {
 }
 
 func TestStart_External(t *testing.T) {
+	t.Setenv("STEPWELL_CLOUD_TESTS", "")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9/")
 	t.Setenv("AWS_CA_BUNDLE", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
@@ -92,7 +93,7 @@ func TestStart_WithoutPython(t *testing.T) {
 		for _, tool := range []string{"sh", "dirname", "sed"} {
 			link(t, tools, tool)
 		}
-		out := again(t, "^TestStart_WithoutPython$", root, "PATH="+tools, "CI="+test.ci, "AWS_ENDPOINT_URL=", victim+"=1")
+		out := again(t, "^TestStart_WithoutPython$", root, "PATH="+tools, "CI="+test.ci, "AWS_ENDPOINT_URL=", "STEPWELL_CLOUD_TESTS=", victim+"=1")
 		if !strings.Contains(out, test.want) || !strings.Contains(out, "python3 is not installed") {
 			t.Errorf("CI=%q: got %s, want %q with the reason", test.ci, out, test.want)
 		}
