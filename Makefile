@@ -28,7 +28,7 @@ BENCH ?= .
 TEST ?= go test
 TESTFLAGS ?=
 # Where goroutines and processes race: the kernel, what drives it, and the stores.
-RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru))
+RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru ./internal/awsfault))
 
 # What talks to AWS, or plays it.
 CLOUD_PACKAGES := $(addsuffix /...,$(wildcard ./localstack ./internal/awsfault ./pkg/dynstore ./pkg/s3objects))
