@@ -191,7 +191,7 @@ func brief(s string) string {
 	return s[:60] + "…"
 }
 
-// runnerReasons are the reflog lines of a runner's publish. An abort is a participant's too.
+// runnerReason reports whether a reflog line is of a runner's publish alone: an abort is a participant's too.
 func runnerReason(reason string) bool {
 	switch reason {
 	case "land", "agent changed", "resolve config", "respond", "checkpoint", "tools", "wait", "done", "fail", "interrupt", "superseded", "effect", "expired",
