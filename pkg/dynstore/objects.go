@@ -241,50 +241,6 @@ func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
 	return nil
 }
 
-// DeleteObjects implements [store.ObjectWriter]. The count may be short when an answer was lost on the way.
-func (s *session) DeleteObjects(ctx context.Context, oids []object.OID, before store.Millis) (int, error) {
-	if err := s.ready(ctx); err != nil {
-		return 0, err
-	}
-	var n atomic.Int64
-	var mu sync.Mutex
-	var places []string
-	err := each(ctx, len(oids), func(ctx context.Context, i int) error {
-		s.store.cache.Remove(cacheKey{s.partition, oids[i]})
-		e := &expr{}
-		condition := e.attr(attrTime) + " < " + e.value(number(before))
-		out, err := call(ctx, s.store, s.store.client.DeleteItem, &dynamodb.DeleteItemInput{
-			TableName: &s.store.table, Key: key(s.partition, objectKey(oids[i])), ConditionExpression: &condition,
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllOld,
-		})
-		switch {
-		case err == nil:
-			n.Add(1)
-			if place := textOf(out.Attributes, attrPlace); place != "" {
-				mu.Lock()
-				defer mu.Unlock()
-				places = append(places, place)
-			}
-			return nil
-		case classify(ctx, err) == refused:
-			return nil
-		}
-		return fmt.Errorf("deleting object %s: %w", oids[i].Short(), err)
-	})
-	if err != nil {
-		return int(n.Load()), err
-	}
-	if len(places) > 0 {
-		if err := s.store.bodies.Delete(ctx, places...); err != nil {
-			return int(n.Load()), fmt.Errorf("deleting bodies: %w", err)
-		}
-	}
-	if n.Load() == 0 {
-		return 0, s.exists(ctx)
-	}
-	return int(n.Load()), nil
-}
-
 // ListObjects implements [store.ObjectReader].
 func (s *session) ListObjects(ctx context.Context) ([]store.Stored, error) {
 	if err := s.ready(ctx); err != nil {
