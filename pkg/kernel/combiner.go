@@ -18,8 +18,6 @@ type combiner struct {
 	mu      sync.Mutex
 	busy    bool
 	waiting []*submission
-
-	newestFirst object.Millis // the time of the newest change that began a lane; only who leads touches it
 }
 
 // A submission is one change on its way into a lane. done is closed when outcome and err are set.

@@ -306,10 +306,11 @@ func TestC066_EditRacesCancel(t *testing.T) {
 // The same words at the same moment, first in the lanes of two heads, are two messages: what happens to one does not happen to the other.
 func TestSameWordsAtOnceInTwoHeads(t *testing.T) {
 	over(t, func(t *testing.T, k *kerneltest.Kit) {
-		said := func(name string) object.OID {
-			return k.Submitted(kernel.SubmitOptions{Head: name, Lane: queue, Body: k.User("go")})
+		said := func(s *kernel.Session, name string) object.OID {
+			q, _ := must(s.Submit(k.Ctx, kernel.SubmitOptions{Head: name, Lane: queue, Body: k.User("go")}))(t).(kernel.Queued)
+			return q.Change
 		}
-		one, two := said("one"), said("two")
+		one, two := said(k.Session, "one"), said(k.Process().Session, "two") // two processes that know nothing of each other
 		same(t, "cancel", kernel.CancelOutcome(kernel.Cancelled{}), must(k.Cancel(k.Ctx, "one", one, nil))(t))
 		left := must(k.Pending(k.Ctx, "two"))(t)
 		if len(left) != 1 || left[0].OID != two {

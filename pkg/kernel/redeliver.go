@@ -117,7 +117,7 @@ func (s *Session) plan(ctx context.Context, at located, opts RedeliverOptions) (
 	}
 	for _, c := range order[start:] {
 		next := c.Change
-		next.Previous, next.Supersedes = previous, c.OID
+		next.Previous, next.Supersedes, next.Lane = previous, c.OID, firstOf(previous, opts.Head, target.Lane)
 		enc, err := object.Encode(next)
 		if err != nil {
 			return redelivery{}, nil, fmt.Errorf("%w: %w", ErrInvalid, err)

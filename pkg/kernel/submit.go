@@ -87,7 +87,7 @@ func (s *Session) write(ctx context.Context, batch []*submission) {
 		if batch = unanswered(batch); len(batch) == 0 {
 			return
 		}
-		updates, objs, err := s.submits.chain(batch, tips)
+		updates, objs, err := chain(batch, tips)
 		if err != nil {
 			fail(batch, err)
 			return
@@ -162,10 +162,7 @@ func (s *Session) readTips(ctx context.Context, batch []*submission) (map[ref.Na
 
 // chain links the batch onto the tips, in order, and returns the compare-and-swap that publishes it. Of two submissions with one key the
 // later is answered when the earlier is.
-//
-// A change names no lane. Nothing but its time tells the first change of a lane from the same words without a key at the start of another,
-// and to cancel one would cancel both: no two of this session get the same time.
-func (c *combiner) chain(batch []*submission, tips map[ref.Name]object.OID) ([]store.Update, []object.Encoded, error) {
+func chain(batch []*submission, tips map[ref.Name]object.OID) ([]store.Update, []object.Encoded, error) {
 	newest := make(map[ref.Name]object.OID)
 	var order []ref.Name
 	var keys []store.Update
@@ -177,11 +174,7 @@ func (c *combiner) chain(batch []*submission, tips map[ref.Name]object.OID) ([]s
 			previous = tips[tip]
 			order = append(order, tip)
 		}
-		sub.change.Previous = previous
-		if previous.IsZero() && sub.change.Key == "" {
-			c.newestFirst = max(sub.change.At, c.newestFirst+1)
-			sub.change.At = c.newestFirst
-		}
+		sub.change.Previous, sub.change.Lane = previous, firstOf(previous, sub.head, sub.lane)
 		enc, err := object.Encode(sub.change)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -198,4 +191,12 @@ func (c *combiner) chain(batch []*submission, tips map[ref.Name]object.OID) ([]s
 		updates = append(updates, store.Update{Name: tip, From: tips[tip], To: newest[tip]})
 	}
 	return append(updates, keys...), objs, nil
+}
+
+// firstOf returns what a change says of its lane: the first of a chain names it, the others are told apart by what is before them.
+func firstOf(previous object.OID, head, lane string) string {
+	if !previous.IsZero() {
+		return ""
+	}
+	return head + "/" + lane
 }

@@ -26,6 +26,7 @@ func TestDecodeRefusesIncomplete(t *testing.T) {
 		"commit-config":         "body.model? body.thinkingLevel? body.agent? body.model.provider? body.model.id",
 		"commit-note":           "body.type body.data",
 		"change":                "kind previous supersedes? body at author? key?",
+		"change-lane":           "lane?",
 		"run-retry":             "kind id head phase startedAt attempts config abortRequested? phase.kind phase.at phase.retries phase.error",
 		"run-failed":            "phase.error phase.class config.model?",
 		"stack-based":           "kind parent base",

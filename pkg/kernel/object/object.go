@@ -49,7 +49,10 @@ type Commit struct {
 // A Change is one submitted entry of a lane. Changes link to the older one of their lane; pending is what lies between a
 // lane's base and its tip.
 type Change struct {
-	Previous   OID    `json:"previous"`            // zero starts the chain
+	Previous OID `json:"previous"` // zero starts the chain
+	// Lane is head/lane on the first change of a chain, and absent on the others: the same words said at the same moment into two empty
+	// lanes are two changes.
+	Lane       string `json:"lane,omitzero"`
 	Supersedes OID    `json:"supersedes,omitzero"` // the change that this copy replaced on redelivery
 	Body       Body   `json:"body"`
 	At         Millis `json:"at"` // submission time, kept on redelivery

@@ -61,6 +61,7 @@ func samples() map[string]object.Object {
 		"commit-note":   object.Commit{At: 1, Body: object.NoteBody{Type: "n", Data: []byte(`null`)}},
 		"change":        object.Change{Previous: oid, Supersedes: other, Body: object.MessageBody{Message: user, Agent: "a"}, At: 2, Key: "k", Author: author},
 		"change-first":  object.Change{Body: object.ConfigBody{ThinkingLevel: "off"}, At: 2},
+		"change-lane":   object.Change{Lane: "main/queue", Body: object.MessageBody{Message: user}, At: 2},
 		"run-respond":   object.Run{ID: "run_1", Head: "main", Phase: object.Respond{}, StartedAt: 1},
 		"run-tools":     object.Run{ID: "run_1", Head: "main", Phase: object.Tools{}, StartedAt: 1, Attempts: 1},
 		"run-waiting":   object.Run{ID: "run_1", Head: "main", Phase: object.WaitingPhase{}, StartedAt: 1, Attempts: 1},
