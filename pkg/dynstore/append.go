@@ -34,7 +34,7 @@ func (s *session) AppendEvents(ctx context.Context, bodies []store.EventBody, le
 
 func (r *repo) append(ctx context.Context, events [][]byte, lease *store.Lease) (store.AppendOutcome, error) {
 	at := r.store.millis()
-	c, _ := r.state()
+	c := r.last()
 	for p := r.store.pacer(); ; {
 		remembered := c != nil
 		if !remembered {
@@ -56,7 +56,7 @@ func (r *repo) append(ctx context.Context, events [][]byte, lease *store.Lease) 
 			return nil, err
 		}
 		if next != nil {
-			r.advance(c, next, nil)
+			r.advance(c, next, refItems{})
 			return store.Appended{Seq: next.seq}, nil
 		}
 		if p.attempt > 0 || !remembered {

@@ -72,7 +72,7 @@ func (s *Store) create(ctx context.Context, id store.SessionID, u *update) (*ses
 	if !made {
 		return nil, s.scrap(ctx, h.partition)
 	}
-	h.advance(c, c, p.buckets)
+	h.advance(c, c, p.items)
 	s.remember(h.repo, u.objects)
 	keep = true
 	return h, nil

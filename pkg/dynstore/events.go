@@ -167,7 +167,7 @@ func (r *repo) raise(ctx context.Context, before store.Seq) (store.Seq, error) {
 		if err == nil {
 			after := *at
 			after.floor = max(floor, at.floor)
-			r.observe(&after, nil)
+			r.observe(&after, refItems{})
 			return after.floor, nil
 		}
 		if at == nil {

@@ -32,7 +32,7 @@ func (r *repo) writeControl(ctx context.Context, e *expr, done func(now *control
 			if bad != nil {
 				return nil, bad
 			}
-			r.observe(c, nil)
+			r.observe(c, refItems{})
 			if doubt && done(c) {
 				return c, nil
 			}
@@ -79,7 +79,7 @@ func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Dur
 }
 
 func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (store.AcquireOutcome, error) {
-	if c, _ := r.state(); c != nil {
+	if c := r.last(); c != nil {
 		if size := sizeOf(c.item(r.partition)); size > maxLeases {
 			return nil, &LimitError{What: "bytes of the session's leases", Got: size, Most: maxLeases}
 		}
@@ -116,7 +116,7 @@ func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (
 	after.fences++
 	g.fence = after.fences
 	after.leases[name] = g
-	r.observe(after, nil)
+	r.observe(after, refItems{})
 	return store.Acquired{Lease: g.lease(name), Takeover: g.previous != nobody}, nil
 }
 
@@ -141,7 +141,7 @@ func (s *session) RenewLease(ctx context.Context, l store.Lease, ttl store.Durat
 	}
 	g := before.leases[l.Name]
 	g.expires = l.ExpiresAt
-	s.observe(before.with(l.Name, &g), nil)
+	s.observe(before.with(l.Name, &g), refItems{})
 	return l, true, nil
 }
 
@@ -166,6 +166,6 @@ func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error)
 		}
 		return false, fmt.Errorf("releasing lease %s: %w", l.Name, err)
 	}
-	s.observe(before.with(l.Name, nil), nil)
+	s.observe(before.with(l.Name, nil), refItems{})
 	return true, nil
 }

@@ -229,7 +229,7 @@ func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
 		return err
 	}
 	// Into a session that is gone nothing is put. It may go while this runs; then what was put goes too.
-	if known, _ := s.state(); known == nil {
+	if s.last() == nil {
 		if err := s.exists(ctx); err != nil {
 			return err
 		}

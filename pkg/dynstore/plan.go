@@ -16,7 +16,7 @@ type plan struct {
 	repo    *repo
 	actions []types.TransactWriteItem
 	size    int
-	buckets map[string]*bucket // as they will be
+	items   refItems // as they will be
 }
 
 // put adds an item that replaces what is there, under a condition.
@@ -63,6 +63,7 @@ func (p *plan) refs(v *view, writes []store.Update, stamp store.Seq) error {
 			cold++
 		}
 	}
+	p.items = newRefItems()
 	moves := map[string]map[ref.Name]move{}
 	for _, u := range writes {
 		h := place(u.Name)
@@ -76,10 +77,8 @@ func (p *plan) refs(v *view, writes []store.Update, stamp store.Seq) error {
 		if moves[h.bucket] == nil {
 			moves[h.bucket] = map[ref.Name]move{}
 		}
-		_, hides := v.singles[h.single]
-		moves[h.bucket][u.Name] = move{to: u.To, keep: hides}
+		moves[h.bucket][u.Name] = move{to: u.To, keep: !v.singles[h.single].IsZero()}
 	}
-	p.buckets = make(map[string]*bucket, len(moves))
 	for _, k := range sortedKeys(moves) {
 		e := &expr{}
 		if old := v.buckets[k]; old == nil {
@@ -87,8 +86,8 @@ func (p *plan) refs(v *view, writes []store.Update, stamp store.Seq) error {
 		} else {
 			e.expect(e.attr(attrStamp), number(old.stamp))
 		}
-		p.buckets[k] = v.buckets[k].with(moves[k], stamp)
-		if err := p.put(p.buckets[k].item(p.repo.partition, k), e); err != nil {
+		p.items.buckets[k] = v.buckets[k].with(moves[k], stamp)
+		if err := p.put(p.items.buckets[k].item(p.repo.partition, k), e); err != nil {
 			return err
 		}
 	}
@@ -97,6 +96,7 @@ func (p *plan) refs(v *view, writes []store.Update, stamp store.Seq) error {
 
 // single adds the item of a ref that lives alone.
 func (p *plan) single(k string, u store.Update, stamp store.Seq) error {
+	p.items.singles[k] = u.To
 	e := &expr{}
 	if u.From.IsZero() {
 		e.absent()

@@ -16,9 +16,9 @@ import (
 
 // A view is some refs and the control item as of one instant.
 type view struct {
+	refItems
+
 	control *control
-	buckets map[string]*bucket
-	singles map[string]object.OID
 }
 
 // ref returns where a ref points.
@@ -47,27 +47,6 @@ func needs(names []ref.Name) (buckets, singles []string) {
 	return buckets, singles
 }
 
-// recall returns a view of what is remembered, nil when something is missing. Refs with an item of their own are not remembered.
-func (r *repo) recall(names []ref.Name) *view {
-	c, known := r.state()
-	if c == nil {
-		return nil
-	}
-	buckets, singles := needs(names)
-	if len(singles) > 0 {
-		return nil
-	}
-	v := &view{control: c, buckets: map[string]*bucket{}}
-	for _, k := range buckets {
-		b, ok := known[k]
-		if !ok {
-			return nil
-		}
-		v.buckets[k] = b
-	}
-	return v
-}
-
 // look reads the items that say where refs point, all as of one instant.
 //
 // A transactional read is serial with every ref move, which no other read of several items is. What does not fit into one is read in several, the
@@ -94,7 +73,7 @@ func (r *repo) look(ctx context.Context, names []ref.Name) (*view, error) {
 }
 
 func (r *repo) lookOnce(ctx context.Context, keys []string) (*view, error) {
-	v := &view{buckets: map[string]*bucket{}, singles: map[string]object.OID{}}
+	v := &view{refItems: newRefItems()}
 	first := keys[:min(len(keys), maxActions-1)]
 	items, err := r.transactGet(ctx, append([]string{controlKey}, first...))
 	if err != nil {
@@ -120,7 +99,7 @@ func (r *repo) lookOnce(ctx context.Context, keys []string) (*view, error) {
 		}
 	}
 	if len(first) == len(keys) {
-		r.observe(v.control, v.buckets)
+		r.observe(v.control, v.refItems)
 	}
 	return v, nil
 }
@@ -128,9 +107,13 @@ func (r *repo) lookOnce(ctx context.Context, keys []string) (*view, error) {
 func (v *view) add(keys []string, items []item) error {
 	for i, k := range keys {
 		if k[:len(refPrefix)] == refPrefix {
-			if oid := binaryOf(items[i], attrRefs); len(oid) == len(object.OID{}) {
+			oid := binaryOf(items[i], attrRefs)
+			switch {
+			case len(oid) == len(object.OID{}):
 				v.singles[k] = object.OID(oid)
-			} else if items[i] != nil {
+			case items[i] == nil:
+				v.singles[k] = object.OID{}
+			default:
 				return fmt.Errorf("%w: %s", errRefs, k)
 			}
 			continue

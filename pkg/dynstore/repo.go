@@ -9,13 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
 // A repo is one incarnation of a session as this Store knows it, shared by its handles.
 //
-// It remembers the control item and the ref buckets as of one sequence number. A write judged on them expects that number still to be
-// the last, so a stale memory costs an attempt and never a wrong write.
+// It remembers the control item and ref items as of one sequence number. A write judged on them expects that number still to be the last, so
+// a stale memory costs an attempt and never a wrong write.
 type repo struct {
 	store     *Store
 	partition string
@@ -24,9 +26,22 @@ type repo struct {
 	handles int // guarded by the mu of the Store
 
 	mu      sync.Mutex
-	known   *control           // nil: unknown
-	buckets map[string]*bucket // as of known; a nil bucket is not stored
-	changed chan struct{}      // closed when this Store wrote events or removed the session
+	known   *control      // nil: unknown
+	refs    refItems      // as of known
+	changed chan struct{} // closed when this Store wrote events or removed the session
+}
+
+// maxKnown is how many ref items of a session are remembered.
+const maxKnown = 1024
+
+// A refItems is ref items by sort key. A nil bucket, or a zero oid, is an item that is not stored.
+type refItems struct {
+	buckets map[string]*bucket
+	singles map[string]object.OID
+}
+
+func newRefItems() refItems {
+	return refItems{buckets: map[string]*bucket{}, singles: map[string]object.OID{}}
 }
 
 // drop forgets a repo when its last handle closes.
@@ -50,59 +65,82 @@ func (r *repo) take(ctx context.Context) error {
 
 func (r *repo) yield() { <-r.turn }
 
-// state returns what is remembered; the control is nil when nothing is.
-func (r *repo) state() (*control, map[string]*bucket) {
+// last returns the control item that is remembered, nil when none is.
+func (r *repo) last() *control {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.known, r.buckets
+	return r.known
 }
 
-// observe remembers what was read or written at one instant. Buckets known from before stay when no event came in between.
-func (r *repo) observe(c *control, buckets map[string]*bucket) {
+// observe remembers what was read or written at one instant. What was known from before stays when no event came in between.
+func (r *repo) observe(c *control, items refItems) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known != nil && c.seq < r.known.seq {
 		return // an answer that was overtaken
 	}
-	merged := map[string]*bucket{}
-	if r.known != nil && r.known.seq == c.seq {
-		maps.Copy(merged, r.buckets)
-	}
-	maps.Copy(merged, buckets)
-	r.known, r.buckets = c, merged
+	r.remember(r.known != nil && r.known.seq == c.seq, c, items)
 }
 
-// advance remembers what a write of this Store made of the control it was judged on, and wakes the watches.
-func (r *repo) advance(from, to *control, buckets map[string]*bucket) {
+// advance remembers what a write of this Store made of the control item that it was judged on, and wakes the watches.
+func (r *repo) advance(from, to *control, items refItems) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || r.known.seq <= to.seq {
-		merged := map[string]*bucket{}
-		if r.known != nil && r.known.seq == from.seq {
-			maps.Copy(merged, r.buckets)
-		}
-		maps.Copy(merged, buckets)
-		r.known, r.buckets = to, merged
+		r.remember(r.known != nil && r.known.seq == from.seq, to, items)
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// relet remembers a change of leases.
-func (r *repo) relet(c *control) { r.observe(c, nil) }
+// remember is called with the lock held.
+func (r *repo) remember(stays bool, c *control, items refItems) {
+	if !stays || len(r.refs.buckets)+len(r.refs.singles) > maxKnown {
+		r.refs = newRefItems()
+	}
+	r.known = c
+	maps.Copy(r.refs.buckets, items.buckets)
+	maps.Copy(r.refs.singles, items.singles)
+}
+
+// recall returns a view of what is remembered, nil when something is missing.
+func (r *repo) recall(names []ref.Name) *view {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		return nil
+	}
+	buckets, singles := needs(names)
+	v := &view{control: r.known, refItems: newRefItems()}
+	for _, k := range buckets {
+		b, ok := r.refs.buckets[k]
+		if !ok {
+			return nil
+		}
+		v.buckets[k] = b
+	}
+	for _, k := range singles {
+		oid, ok := r.refs.singles[k]
+		if !ok {
+			return nil
+		}
+		v.singles[k] = oid
+	}
+	return v
+}
 
 // forget makes the next call read.
 func (r *repo) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known, r.buckets = nil, nil
+	r.known, r.refs = nil, newRefItems()
 }
 
 // removed forgets the session and wakes its watches, which then see that it is gone.
 func (r *repo) removed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known, r.buckets = nil, nil
+	r.known, r.refs = nil, newRefItems()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -130,7 +168,7 @@ func (r *repo) control(ctx context.Context) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.observe(c, nil)
+	r.observe(c, refItems{})
 	return c, nil
 }
 

@@ -75,21 +75,11 @@ func (s *session) UpdateRefs(ctx context.Context, updates []store.Update, opts s
 }
 
 func (r *repo) update(ctx context.Context, u *update) (store.UpdateOutcome, error) {
-	var err error
-	if u.objects, err = r.stow(ctx, u.opts.Objects, u.at); err != nil {
+	v, remembered, err := r.prepare(ctx, u)
+	if err != nil {
 		return nil, err
 	}
-	var v *view
-	if len(u.events) > 0 { // only a write finds out whether what is remembered still holds
-		v = r.recall(u.names)
-	}
 	for p := r.store.pacer(); ; {
-		remembered := v != nil
-		if !remembered {
-			if v, err = r.look(ctx, u.names); err != nil {
-				return nil, err
-			}
-		}
 		out := u.judge(v)
 		if out == nil {
 			if out, err = r.apply(ctx, u, v); err != nil || out != nil {
@@ -104,8 +94,28 @@ func (r *repo) update(ctx context.Context, u *update) (store.UpdateOutcome, erro
 			return out, nil
 		}
 		r.forget()
-		v = nil
+		remembered = false
+		if v, err = r.look(ctx, u.names); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// prepare stows the objects of an update and returns what to judge it on. Only a write finds out whether what is remembered still holds.
+func (r *repo) prepare(ctx context.Context, u *update) (v *view, remembered bool, err error) {
+	if len(u.events) > 0 {
+		v = r.recall(u.names)
+	}
+	remembered = v != nil
+	err = each(ctx, 2, func(ctx context.Context, i int) (err error) {
+		if i == 0 {
+			u.objects, err = r.stow(ctx, u.opts.Objects, u.at)
+		} else if !remembered {
+			v, err = r.look(ctx, u.names)
+		}
+		return err
+	})
+	return v, remembered, err
 }
 
 // apply makes a judged update. The outcome is nil when the session has moved since.
@@ -133,7 +143,7 @@ func (r *repo) apply(ctx context.Context, u *update, v *view) (store.UpdateOutco
 	if !committed {
 		return nil, nil //nolint:nilnil // not made yet
 	}
-	r.advance(v.control, next, pl.buckets)
+	r.advance(v.control, next, pl.items)
 	r.store.remember(r, u.objects)
 	return store.Updated{Seq: next.seq}, nil
 }
@@ -212,7 +222,7 @@ func (r *repo) applyLease(ctx context.Context, u *update, v *view) (store.Update
 		return u.opts.Release && !leased && old.fences == v.control.fences
 	})
 	if err == nil {
-		r.relet(next)
+		r.observe(next, refItems{})
 		return done, nil
 	}
 	if classify(ctx, err) == refused {
