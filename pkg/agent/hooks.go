@@ -13,7 +13,8 @@ import (
 )
 
 // Hooks judge and amend tool calls, in order. They run once, for calls that are about to start and for results that are about to be
-// recorded; recovery runs none of them again.
+// recorded; recovery runs none of them again. A call that a hook refused leaves no trace outside its result, so a batch that is taken again
+// asks about it again.
 type Hooks struct {
 	// BeforeTool hooks see a call whose arguments fit its schema. The first that does not return [Continue] or [Modify] ends the
 	// chain. They fail closed: an error, a panic, a missing decision or one that comes too late keeps the tool from running, answers the

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,8 +21,13 @@ type AttachOptions struct {
 
 // Attach makes this host a runner: it watches sessions, wakes a driver for a head whenever the head, its lanes, its run or an effect moves,
 // and races for the head's lease. One runner wins. It returns at once; running ends with ctx or with [Stepwell.Close],
-// which give the heads back and leave the runs as they are.
+// which give the heads back and leave the runs as they are. A session of opts that is not there is [api.ErrSessionNotFound].
 func (s *Stepwell) Attach(ctx context.Context, opts AttachOptions) error {
+	for _, id := range opts.Sessions {
+		if _, err := s.open(ctx, id); err != nil {
+			return fmt.Errorf("session %s: %w", id, err)
+		}
+	}
 	driving, done, err := s.driving(ctx)
 	if err != nil {
 		return err

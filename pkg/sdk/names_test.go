@@ -125,3 +125,13 @@ func TestC185_OperationsOnAMissingSessionSaySo(t *testing.T) {
 		}
 	})
 }
+
+func TestC206_AttachingToASessionThatIsNotThereSaysSo(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		k := newKit(t, s, nil)
+		err := k.host.Attach(k.ctx, sdk.AttachOptions{Sessions: []api.SessionID{k.id, "none"}})
+		if !errors.Is(err, api.ErrSessionNotFound) || !strings.Contains(err.Error(), "none") {
+			t.Errorf("got %v, want an error that names the session", err)
+		}
+	})
+}
