@@ -32,6 +32,10 @@ func (r *repo) settle(ctx context.Context, seen store.Seq, tx txID, send func(co
 		why := classify(ctx, err)
 		switch why {
 		case fatal:
+			// A write into a session that is gone may be called invalid before its condition is judged.
+			if gone := r.exists(ctx); errors.Is(gone, store.ErrUnknownSession) {
+				return false, gone
+			}
 			return false, err
 		case refused, contended:
 			if !doubt {

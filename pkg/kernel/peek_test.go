@@ -10,7 +10,7 @@ import (
 
 // A peek agrees with the step that follows it on whether there is something to do, at every point of a run, and writes nothing.
 func TestPeekAgreesWithTheStep(t *testing.T) {
-	kerneltest.Stores(t, func(t *testing.T, open storetest.Opener) {
+	stores(t, func(t *testing.T, open storetest.Opener) {
 		k := kerneltest.New(t, open)
 		k.Script.Toolbox = asking()
 		p := k.Process()

@@ -212,7 +212,7 @@ func TestC114_MergeBesideASubmission(t *testing.T) {
 
 // A head deleted under a parked run takes the open call with it: a reply that nobody would read is not accepted.
 func TestDeleteHeadClosesItsOpenCalls(t *testing.T) {
-	kerneltest.Stores(t, func(t *testing.T, open storetest.Opener) {
+	stores(t, func(t *testing.T, open storetest.Opener) {
 		k := kerneltest.New(t, open)
 		k.Script.Toolbox = asking()
 		k.Send(kerneltest.Steer, "use ask")

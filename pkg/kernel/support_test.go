@@ -24,7 +24,7 @@ const (
 // over runs a test on every store, with a fresh session that is checked afterwards.
 func over(t *testing.T, test func(t *testing.T, k *kerneltest.Kit)) {
 	t.Helper()
-	kerneltest.Stores(t, func(t *testing.T, open storetest.Opener) {
+	stores(t, func(t *testing.T, open storetest.Opener) {
 		t.Helper()
 		k := kerneltest.New(t, open)
 		k.Script.Toolbox = asking()
@@ -61,7 +61,7 @@ func update(reason string) func(storetest.Call) bool {
 // both plays a race twice: first's gated call is held while second acts, before it took effect and after.
 func both(t *testing.T, test func(t *testing.T, k *kerneltest.Kit, at storetest.Moment)) {
 	t.Helper()
-	kerneltest.Stores(t, func(t *testing.T, open storetest.Opener) {
+	stores(t, func(t *testing.T, open storetest.Opener) {
 		t.Helper()
 		for _, at := range []storetest.Moment{storetest.Before, storetest.After} {
 			t.Run(at.String(), func(t *testing.T) {
