@@ -12,7 +12,7 @@ import (
 // checkpoint.
 const (
 	chainWindow = 64
-	chainGrowth = 8
+	chainGrowth = 64
 )
 
 // Chain implements [store.ObjectReader]. It fetches what the objects list, level by level, and then follows the parents in memory; where they

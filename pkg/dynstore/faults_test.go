@@ -47,6 +47,8 @@ type rig struct {
 	t         *testing.T
 	transport *awsfault.Transport
 	clock     *storetest.Clock
+	bodies    *bodies
+	opts      dynstore.Options
 	store     *dynstore.Store
 	s         store.Session
 	clean     store.Session
@@ -57,10 +59,11 @@ func newRig(t *testing.T) *rig {
 	client, transport := faulty(t, 1)
 	plain := newClient(t)
 	clock := storetest.NewClock()
-	opts := dynstore.Options{Client: plain, Table: newTable(t, plain), Now: clock.Now, Sleep: hurry, Bodies: newBodies()}
+	large := newBodies()
+	opts := dynstore.Options{Client: plain, Table: newTable(t, plain), Now: clock.Now, Sleep: hurry, Bodies: large}
 	other := open(t, opts)
 	opts.Client = client
-	r := &rig{t: t, transport: transport, clock: clock, store: open(t, opts)}
+	r := &rig{t: t, transport: transport, clock: clock, bodies: large, opts: opts, store: open(t, opts)}
 	out, err := r.store.CreateSession(t.Context(), store.CreateOptions{ID: "s"})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +75,17 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// seqs returns the notices of the whole stream.
+// cold returns a handle of a store that knows nothing yet.
+func (r *rig) cold() store.Session {
+	r.t.Helper()
+	s, err := open(r.t, r.opts).OpenSession(r.t.Context(), "s")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// notices returns the notices of the whole stream.
 func (r *rig) notices() []string {
 	r.t.Helper()
 	var list []string
