@@ -15,8 +15,6 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 )
 
-const grace = time.Hour
-
 func loose(k *kerneltest.Kit, text string) object.Encoded {
 	k.Helper()
 	enc := must(object.Encode(object.Blob{Value: jsontext.Value(`"` + text + `"`)}))(k)

@@ -1,22 +1,29 @@
 package kernel_test
 
 import (
-	"context"
-
+	"github.com/stepwell-dev/stepwell/pkg/kernel"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/kerneltest"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/scene"
-	"github.com/stepwell-dev/stepwell/pkg/message"
 )
 
-// asking returns a toolbox: "ask" parks for an answer, "pay" runs at most once, "look" may run again.
-func asking() map[string]scene.Tool {
-	return map[string]scene.Tool{
-		"ask": {Run: func(context.Context, message.ToolCall) scene.Answer {
-			return scene.Answer{Park: true, Selection: &message.Selection{
-				Title: "Shall I?", Choices: []message.Choice{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}},
-			}}
-		}},
-		"pay":  {Replay: object.ReplayNever},
-		"look": {Replay: object.ReplaySafe},
-	}
+// Shorter names.
+const (
+	grace   = kerneltest.Grace
+	unknown = kerneltest.Interrupted
+)
+
+func asking() map[string]scene.Tool { return kerneltest.Asking() }
+
+func parking(k *kerneltest.Kit) scene.Tool { return kerneltest.Parking(k) }
+
+func drive(k *kerneltest.Kit, s *kernel.Session) error { return kerneltest.Drive(k, s) }
+
+func stepped(text string, n int) func(*kerneltest.Kit) { return kerneltest.Stepped(text, n) }
+
+func oldest(k *kerneltest.Kit) object.OID {
+	k.Helper()
+	return k.Oldest()
 }
+
+func reply(k *kerneltest.Kit, s *kernel.Session) error { return kerneltest.Reply(k, s) }
