@@ -55,7 +55,7 @@ func classify(ctx context.Context, err error) failure {
 }
 
 func classifyReasons(reasons []types.CancellationReason) failure {
-	found := map[failure]bool{}
+	var conditions, conflicts, throttles bool
 	for _, r := range reasons {
 		if r.Code == nil {
 			continue
@@ -63,19 +63,22 @@ func classifyReasons(reasons []types.CancellationReason) failure {
 		switch *r.Code {
 		case "None", "":
 		case "ConditionalCheckFailed":
-			found[refused] = true
+			conditions = true
 		case "TransactionConflict":
-			found[contended] = true
+			conflicts = true
 		case "ProvisionedThroughputExceeded", "ThrottlingError", "RequestLimitExceeded":
-			found[throttled] = true
+			throttles = true
 		default:
 			return fatal // ValidationError, ItemCollectionSizeLimitExceeded: a bug
 		}
 	}
-	for _, f := range []failure{throttled, refused, contended} {
-		if found[f] {
-			return f
-		}
+	switch {
+	case throttles:
+		return throttled
+	case conditions:
+		return refused
+	case conflicts:
+		return contended
 	}
 	return unknown // cancelled for no reason given
 }

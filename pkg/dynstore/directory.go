@@ -25,6 +25,9 @@ type entry struct {
 
 // lookup returns the entry of a session; ok is false when there is none.
 func (s *Store) lookup(ctx context.Context, id store.SessionID) (e entry, ok bool, err error) {
+	if !valid(id) {
+		return entry{}, false, nil
+	}
 	out, err := call(ctx, s, s.client.GetItem, &dynamodb.GetItemInput{
 		TableName: &s.table, Key: key(directory(s.tenant), namePrefix+string(id)), ConsistentRead: aws.Bool(true),
 	})

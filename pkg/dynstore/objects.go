@@ -228,14 +228,11 @@ func (s *session) PutObjects(ctx context.Context, objs []object.Encoded) error {
 	if err != nil {
 		return err
 	}
-	// Into a session that is gone nothing is put. It may go while this runs; then what was put goes too.
-	if s.last() == nil {
-		if err := s.exists(ctx); err != nil {
-			return err
-		}
+	if err = s.store.putObjects(ctx, s.repo, rows); err == nil {
+		err = s.exists(ctx)
 	}
-	if err := s.store.putObjects(ctx, s.repo, rows); err != nil {
-		return err
+	if err != nil {
+		return s.unput(ctx, rows, err)
 	}
 	s.store.remember(s.repo, rows)
 	return nil

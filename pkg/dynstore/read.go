@@ -53,7 +53,7 @@ func needs(names []ref.Name) (buckets, singles []string) {
 // control item first and last: it moves with every ref.
 func (r *repo) look(ctx context.Context, names []ref.Name) (*view, error) {
 	buckets, singles := needs(names)
-	keys := append(buckets, singles...)
+	keys := slices.Concat(buckets, singles)
 	for p := r.store.pacer(); ; {
 		v, err := r.lookOnce(ctx, keys)
 		if err != nil || len(keys) < maxActions {

@@ -137,9 +137,6 @@ func (s *Store) OpenSession(ctx context.Context, id store.SessionID) (store.Sess
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	if err := store.CheckSessionID(id); err != nil {
-		return nil, fmt.Errorf("opening session %q: %w", id, store.ErrUnknownSession)
-	}
 	e, ok, err := s.lookup(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("opening session %q: %w", id, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -223,6 +224,33 @@ func (s *Store) batchWrite(ctx context.Context, requests []types.WriteRequest) e
 			}
 		}
 	})
+}
+
+// unput takes back what was put into a session that turned out to be gone, and returns why, so that nothing is left where nobody looks.
+func (r *repo) unput(ctx context.Context, objs []*stowed, why error) error {
+	if !errors.Is(why, store.ErrUnknownSession) {
+		return why
+	}
+	var requests []types.WriteRequest
+	var places []string
+	for _, o := range objs {
+		if !o.done {
+			continue
+		}
+		requests = append(requests, deleteRequest(o.item))
+		if o.body != nil {
+			places = append(places, textOf(o.item, attrPlace))
+		}
+	}
+	if err := r.store.batchWrite(ctx, requests); err != nil {
+		return err
+	}
+	if len(places) > 0 {
+		if err := r.store.bodies.Delete(ctx, places...); err != nil {
+			return err
+		}
+	}
+	return why
 }
 
 // remember caches what was written: most objects are read again soon.

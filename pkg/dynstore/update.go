@@ -69,6 +69,7 @@ func (s *session) UpdateRefs(ctx context.Context, updates []store.Update, opts s
 	u.at = s.store.millis()
 	out, err := s.update(ctx, u)
 	if err != nil {
+		err = s.unput(ctx, u.objects, err)
 		return nil, fmt.Errorf("updating refs: %w", err)
 	}
 	return out, nil
