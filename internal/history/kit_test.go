@@ -53,12 +53,7 @@ func (s *sum) add(calls int, f history.Findings) {
 	defer s.mu.Unlock()
 	s.histories++
 	s.calls += calls
-	s.found.Writes += f.Writes
-	s.found.Answers += f.Answers
-	s.found.Grants += f.Grants
-	s.found.Fenced += f.Fenced
-	s.found.Unknown += f.Unknown
-	s.found.Happened += f.Happened
+	s.found = s.found.Plus(f)
 }
 
 func (s *sum) String() string {

@@ -21,6 +21,14 @@ type Findings struct {
 	Happened int // open calls that the stream shows to have happened
 }
 
+// Plus returns the sum of f and g.
+func (f Findings) Plus(g Findings) Findings {
+	return Findings{
+		Writes: f.Writes + g.Writes, Answers: f.Answers + g.Answers, Grants: f.Grants + g.Grants, Fenced: f.Fenced + g.Fenced,
+		Unknown: f.Unknown + g.Unknown, Happened: f.Happened + g.Happened,
+	}
+}
+
 // Witness checks the calls of one session, which was new and empty, against its whole stream, and returns the first thing that
 // cannot be. The margin is how long after its expiry a lease of the store still holds others off.
 //
