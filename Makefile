@@ -30,7 +30,8 @@ TESTFLAGS ?=
 # Where goroutines and processes race: the kernel, what drives it, and the stores.
 RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru ./internal/awsfault))
 
-# What talks to AWS, or plays it.
+# What talks to AWS, or plays it. The kernel's tests run over its store besides; their crashes are played by ./localstack/cloudtest, at every
+# request instead of at every call.
 CLOUD_PACKAGES := $(addsuffix /...,$(wildcard ./localstack ./internal/awsfault ./pkg/dynstore ./pkg/s3objects))
 
 .PHONY: help
@@ -56,6 +57,7 @@ cloud: ## Install the emulator that the cloud tests play against (needs python3 
 .PHONY: test-cloud
 test-cloud: cloud ## Run the tests that need a cloud (AWS_ENDPOINT_URL=another one than the emulator)
 	CI=true $(TEST) $(TESTFLAGS) $(CLOUD_PACKAGES)
+	CI=true STEPWELL_KERNEL_STORES=dynstore $(TEST) $(TESTFLAGS) -skip '^TestCrash_' ./pkg/kernel
 
 .PHONY: race
 race: ## Run the kernel's and the stores' tests under the race detector

@@ -28,17 +28,19 @@ func (s *Store) delete(ctx context.Context, id store.SessionID) error {
 	if !valid(id) {
 		return nil
 	}
+	var incarnation string
 	for p := s.pacer(); ; {
 		e, ok, err := s.lookup(ctx, id)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			return s.sweepGarbage(ctx, id)
+		if !ok || incarnation != "" && e.incarnation != incarnation {
+			return s.sweepGarbage(ctx, id) // the one that was there is gone, and a later one is not meant
 		}
+		incarnation = e.incarnation
 		_, err = s.client.TransactWriteItems(ctx, s.removal(e), once)
 		if err == nil {
-			continue // which finds it gone
+			return s.sweepGarbage(ctx, id)
 		}
 		why := classify(ctx, err)
 		if why == fatal {
