@@ -96,9 +96,8 @@ func (r *repo) appendTo(ctx context.Context, c *control, b batch, lease *store.L
 		next = c.packed(len(b.events))
 		e.set(e.attr(attrTail), list(nil))
 		p := &plan{repo: r}
-		if err := p.update(e, sizeOf(c.item(r.partition))); err != nil {
-			return nil, err
-		}
+		p.reserve()
+		p.update(e, sizeOf(c.item(r.partition)))
 		if err := p.packs(c, b); err != nil {
 			return nil, err
 		}

@@ -14,8 +14,8 @@ import (
 // errMoved says that the session moved between the reads of a call and its write.
 var errMoved = errors.New("the session moved")
 
-// errOutcome says that a write was answered by nothing and that its events are trimmed by now.
-var errOutcome = errors.New("the outcome of a write is unknown: its events were trimmed")
+// errOutcome says that the answer to a write was lost, and that what would tell whether it happened is gone.
+var errOutcome = errors.New("the outcome of a write is unknown: the session has moved on since")
 
 // settle makes a write that expects the sequence number seen and appends at least one event under the id tx, until it is known whether it
 // happened; committed is false when it did not and never will.
@@ -62,7 +62,7 @@ func (r *repo) settle(ctx context.Context, seen store.Seq, tx txID, send func(co
 type resolution int
 
 const (
-	pending  resolution = iota // it has not happened and still may
+	pending  resolution = iota // it is not known, or has not happened and still may
 	happened                   // it has happened
 	never                      // it has not happened and never will
 )

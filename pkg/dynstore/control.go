@@ -19,6 +19,7 @@ const (
 	attrCreated  = "c"
 	attrFences   = "k" // how many leases were ever granted
 	attrTail     = "t"
+	attrBuckets  = "m" // the ref buckets that are stored
 	attrOwner    = "o" // maps by lease name
 	attrExpiry   = "x"
 	attrFence    = "g"
@@ -34,6 +35,7 @@ type control struct {
 	floor   store.Seq
 	created store.Millis
 	fences  int64
+	buckets bucketSet
 	leases  map[ref.Name]grant
 	tail    [][]byte // encoded batches; the last event of the last one is seq
 }
@@ -64,7 +66,7 @@ func (c *control) item(p string) item {
 		owners[n], expiries[n], fences[n], previous[n] = text(g.owner), number(g.expires), number(g.fence), text(g.previous)
 	}
 	it[attrSeq], it[attrFloor], it[attrCreated] = number(c.seq), number(c.floor), number(c.created)
-	it[attrFences] = number(c.fences)
+	it[attrFences], it[attrBuckets] = number(c.fences), number(int64(c.buckets)) //nolint:gosec // bits, whatever they spell
 	it[attrTail] = list(c.tail)
 	for name, m := range map[string]item{attrOwner: owners, attrExpiry: expiries, attrFence: fences, attrPrevious: previous} {
 		it[name] = &types.AttributeValueMemberM{Value: m}
@@ -84,8 +86,10 @@ var errControl = errors.New("the stored control item is malformed")
 
 func decodeControl(it item) (*control, error) {
 	c := &control{}
-	var seq, floor, created int64
-	for name, v := range map[string]*int64{attrSeq: &seq, attrFloor: &floor, attrCreated: &created, attrFences: &c.fences} {
+	var seq, floor, created, buckets int64
+	for name, v := range map[string]*int64{
+		attrSeq: &seq, attrFloor: &floor, attrCreated: &created, attrFences: &c.fences, attrBuckets: &buckets,
+	} {
 		n, err := intOf(it, name)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errControl, err)
@@ -93,6 +97,7 @@ func decodeControl(it item) (*control, error) {
 		*v = n
 	}
 	c.seq, c.floor, c.created = store.Seq(seq), store.Seq(floor), store.Millis(created)
+	c.buckets = bucketSet(buckets) //nolint:gosec // bits, whatever they spell
 	tail, ok := it[attrTail].(*types.AttributeValueMemberL)
 	if !ok {
 		return nil, fmt.Errorf("%w: it has no tail", errControl)

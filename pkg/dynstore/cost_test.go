@@ -82,7 +82,7 @@ func TestCosts(t *testing.T) {
 	read := func(names ...ref.Name) func() error {
 		return func() error { _, err := r.s.ReadRefs(t.Context(), names...); return err }
 	}
-	r.spend("read for a submission", cost{1, 0, 8}, read(tip, key))
+	r.spend("read for a submission", cost{1, 0, 4}, read(tip, key))
 	r.spend("submit a kilobyte with a key", cost{1, 8, 0}, r.move(store.UpdateOptions{Objects: []object.Encoded{change}},
 		store.Update{Name: tip, To: change.OID}, store.Update{Name: key, To: change.OID}))
 

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
@@ -100,14 +102,16 @@ func (r *repo) genesis(u *update, e entry, b batch) (*plan, *control, error) {
 	if err := p.put(name, absent); err != nil {
 		return nil, nil, err
 	}
-	for _, it := range []item{listing, next.item(r.partition)} {
-		if err := p.put(it, nil); err != nil {
-			return nil, nil, err
-		}
+	if err := p.put(listing, nil); err != nil {
+		return nil, nil, err
 	}
+	at := p.reserve()
 	if err := p.refs(&view{control: c}, u.writes, next.seq); err != nil {
 		return nil, nil, err
 	}
+	next.buckets = p.made
+	it := next.item(r.partition)
+	p.actions[at].Put, p.size = &types.Put{TableName: &r.store.table, Item: it}, p.size+sizeOf(it)
 	if packed {
 		if err := p.packs(c, b); err != nil {
 			return nil, nil, err

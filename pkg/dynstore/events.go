@@ -163,7 +163,12 @@ func (r *repo) raise(ctx context.Context, before store.Seq) (store.Seq, error) {
 		e := &expr{}
 		e.conditions = append(e.conditions, e.attr(attrFloor)+" < "+e.value(number(floor)))
 		e.set(e.attr(attrFloor), number(floor))
-		at, err := r.writeControl(ctx, e, func(now *control) bool { return now.floor >= floor })
+		at, err := r.writeControl(ctx, e, func(now *control) resolution {
+			if now.floor >= floor {
+				return happened
+			}
+			return never
+		})
 		if err == nil {
 			after := *at
 			after.floor = max(floor, at.floor)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -99,6 +100,28 @@ func bucketKey(prefix, name string, buckets uint32) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
 	return fmt.Sprintf("%s%02d", prefix, h.Sum32()%buckets)
+}
+
+// A bucketSet is which buckets a session has, a bit each.
+type bucketSet uint64
+
+// bitOf returns the bit of a bucket, zero for another key.
+func bitOf(k string) bucketSet {
+	base := 0
+	switch {
+	case strings.HasPrefix(k, headPrefix):
+	case strings.HasPrefix(k, effectPrefix):
+		base = headBuckets
+	case strings.HasPrefix(k, spillPrefix):
+		base = headBuckets + effectBuckets
+	default:
+		return 0
+	}
+	n, err := strconv.Atoi(k[len(headPrefix):])
+	if err != nil || n < 0 || base+n > 63 {
+		return 0
+	}
+	return 1 << (base + n)
 }
 
 // key returns the primary key of an item.

@@ -9,9 +9,9 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// writeControl makes a conditional update of the control item that may be made twice, and returns the item as it was before. When a
-// repetition is refused, done says whether what is there shows that the lost first attempt did it.
-func (r *repo) writeControl(ctx context.Context, e *expr, done func(now *control) bool) (before *control, err error) {
+// writeControl makes a conditional update of the control item that may be made twice, and returns the item as it was before; with an error, as
+// it was when the update was refused. When a repetition is refused, judge says what became of the first attempt, whose answer was lost.
+func (r *repo) writeControl(ctx context.Context, e *expr, judge func(now *control) resolution) (before *control, err error) {
 	in := r.controlUpdate(e)
 	doubt := false
 	for p := r.store.pacer(); ; {
@@ -23,20 +23,21 @@ func (r *repo) writeControl(ctx context.Context, e *expr, done func(now *control
 		case fatal:
 			return nil, err
 		case refused:
-			old := oldOf(err)
-			if len(old) == 0 {
-				r.forget()
-				return nil, store.ErrUnknownSession
-			}
-			c, bad := decodeControl(old)
+			now, bad := r.refusal(err)
 			if bad != nil {
 				return nil, bad
 			}
-			r.observe(c, refItems{})
-			if doubt && done(c) {
-				return c, nil
+			if !doubt {
+				return now, err
 			}
-			return c, err
+			switch judge(now) {
+			case happened:
+				return now, nil
+			case never:
+				return now, err
+			case pending:
+				return nil, errOutcome
+			}
 		case contended, throttled, unknown:
 			doubt = doubt || why == unknown
 			if err := p.after(ctx, why, err); err != nil {
@@ -44,6 +45,21 @@ func (r *repo) writeControl(ctx context.Context, e *expr, done func(now *control
 			}
 		}
 	}
+}
+
+// refusal returns the control item that failed a condition.
+func (r *repo) refusal(err error) (*control, error) {
+	old := oldOf(err)
+	if len(old) == 0 {
+		r.forget()
+		return nil, store.ErrUnknownSession
+	}
+	c, err := decodeControl(old)
+	if err != nil {
+		return nil, err
+	}
+	r.observe(c, refItems{})
+	return c, nil
 }
 
 // ReadLease implements [store.LeaseReader].
@@ -98,7 +114,15 @@ func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (
 	for _, path := range []string{fences, e.of(attrFence, name)} {
 		e.sets = append(e.sets, fmt.Sprintf("%s = %s + %s", path, fences, one))
 	}
-	before, err := r.writeControl(ctx, e, func(now *control) bool { return now.leases[name].owner == g.owner })
+	before, err := r.writeControl(ctx, e, func(now *control) resolution {
+		switch at := now.leases[name]; g.owner {
+		case at.owner:
+			return happened
+		case at.previous: // it was granted, and taken over by now
+			return pending
+		}
+		return never
+	})
 	if err != nil {
 		if before != nil {
 			return store.Held{Holder: before.leases[name].lease(name)}, nil
@@ -132,7 +156,7 @@ func (s *session) RenewLease(ctx context.Context, l store.Lease, ttl store.Durat
 	e := &expr{}
 	e.held(l)
 	e.renew(l.Name, l.ExpiresAt)
-	before, err := s.writeControl(ctx, e, func(*control) bool { return false })
+	before, err := s.writeControl(ctx, e, func(*control) resolution { return pending })
 	if err != nil {
 		if before != nil {
 			return store.Lease{}, false, nil
@@ -156,10 +180,7 @@ func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error)
 	e := &expr{}
 	e.held(l)
 	e.release(l.Name)
-	before, err := s.writeControl(ctx, e, func(now *control) bool {
-		_, leased := now.leases[l.Name]
-		return !leased // whoever removed it, it is released
-	})
+	before, err := s.writeControl(ctx, e, func(now *control) resolution { return now.released(l, s.store.millis()) })
 	if err != nil {
 		if before != nil {
 			return false, nil
@@ -168,4 +189,16 @@ func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error)
 	}
 	s.observe(before.with(l.Name, nil), refItems{})
 	return true, nil
+}
+
+// released says what became of a release of l by its holder, when l is not the newest grant of its name any more.
+func (c *control) released(l store.Lease, now store.Millis) resolution {
+	g, leased := c.leases[l.Name]
+	switch {
+	case leased && g.previous == l.Owner:
+		return never // it was taken over
+	case c.fences == l.Fence, now < l.ExpiresAt:
+		return happened // nobody else can have removed it
+	}
+	return pending
 }

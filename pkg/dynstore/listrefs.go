@@ -21,6 +21,11 @@ func (s *session) ListRefs(ctx context.Context, prefix string) ([]store.Ref, err
 		return nil, err
 	}
 	buckets, cold := bucketsOf(prefix)
+	if len(buckets) > 1 && s.last() == nil { // to learn which there are: few of many
+		if err := s.exists(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for p := s.store.pacer(); ; {
 		v, err := s.lookOnce(ctx, buckets)
 		if err != nil {

@@ -16,7 +16,8 @@ type plan struct {
 	repo    *repo
 	actions []types.TransactWriteItem
 	size    int
-	items   refItems // as they will be
+	items   refItems  // as they will be
+	made    bucketSet // buckets that are new
 }
 
 // put adds an item that replaces what is there, under a condition.
@@ -45,14 +46,21 @@ func (p *plan) add(a types.TransactWriteItem, size int) error {
 	return nil
 }
 
-// update adds the change of the control item.
-func (p *plan) update(e *expr, size int) error {
-	return p.add(types.TransactWriteItem{Update: &types.Update{
+// reserve keeps a position for what is known last.
+func (p *plan) reserve() (position int) {
+	p.actions = append(p.actions, types.TransactWriteItem{})
+	return len(p.actions) - 1
+}
+
+// update makes the change of the control item, at the first position.
+func (p *plan) update(e *expr, size int) {
+	p.actions[0] = types.TransactWriteItem{Update: &types.Update{
 		TableName: &p.repo.store.table, Key: key(p.repo.partition, controlKey),
 		ConditionExpression: e.condition(), UpdateExpression: e.update(),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}, size)
+	}}
+	p.size += size
 }
 
 // refs adds the items of the refs that move. What is there must be what the view has.
@@ -83,6 +91,7 @@ func (p *plan) refs(v *view, writes []store.Update, stamp store.Seq) error {
 		e := &expr{}
 		if old := v.buckets[k]; old == nil {
 			e.absent()
+			p.made |= bitOf(k)
 		} else {
 			e.expect(e.attr(attrStamp), number(old.stamp))
 		}

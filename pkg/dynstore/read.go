@@ -72,8 +72,28 @@ func (r *repo) look(ctx context.Context, names []ref.Name) (*view, error) {
 	}
 }
 
+// lookOnce leaves out buckets that were not stored when this Store last looked, unless the control item that it reads says otherwise.
 func (r *repo) lookOnce(ctx context.Context, keys []string) (*view, error) {
+	stored := ^bucketSet(0)
+	if c := r.last(); c != nil {
+		stored = c.buckets
+	}
+	v, err := r.lookAt(ctx, keys, stored)
+	if err == nil && v.control.buckets&^stored != 0 {
+		v, err = r.lookAt(ctx, keys, ^bucketSet(0))
+	}
+	return v, err
+}
+
+func (r *repo) lookAt(ctx context.Context, keys []string, stored bucketSet) (*view, error) {
 	v := &view{refItems: newRefItems()}
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool {
+		absent := bitOf(k)&^stored != 0
+		if absent {
+			v.buckets[k] = nil
+		}
+		return absent
+	})
 	first := keys[:min(len(keys), maxActions-1)]
 	items, err := r.transactGet(ctx, append([]string{controlKey}, first...))
 	if err != nil {
@@ -98,7 +118,7 @@ func (r *repo) lookOnce(ctx context.Context, keys []string) (*view, error) {
 			return nil, err
 		}
 	}
-	if len(first) == len(keys) {
+	if len(first) == len(keys) && v.control.buckets&^stored == 0 {
 		r.observe(v.control, v.refItems)
 	}
 	return v, nil

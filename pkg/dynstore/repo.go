@@ -114,7 +114,7 @@ func (r *repo) recall(names []ref.Name) *view {
 	v := &view{control: r.known, refItems: newRefItems()}
 	for _, k := range buckets {
 		b, ok := r.refs.buckets[k]
-		if !ok {
+		if !ok && bitOf(k)&r.known.buckets != 0 {
 			return nil
 		}
 		v.buckets[k] = b

@@ -152,35 +152,32 @@ func (r *repo) apply(ctx context.Context, u *update, v *view) (store.UpdateOutco
 // plan puts the transaction together and returns the control item as it will be.
 func (r *repo) plan(u *update, v *view, b batch) (*plan, *control, error) {
 	p := &plan{repo: r}
+	p.reserve()
 	c, e := v.control, &expr{}
 	e.expect(e.attr(attrSeq), number(c.seq))
 	next := c.appended(b.encode(), len(b.events))
+	if err := p.refs(v, u.writes, next.seq); err != nil {
+		return nil, nil, err
+	}
+	if next.buckets |= p.made; next.buckets != c.buckets {
+		e.set(e.attr(attrBuckets), number(int64(next.buckets))) //nolint:gosec // bits, whatever they spell
+	}
 	if l := u.opts.Lease; l != nil {
 		e.held(*l)
 		next = u.relet(e, next)
 	}
 	size := sizeOf(next.item(r.partition))
-	packed := size > tailUpdate
-	if packed {
-		leases := next.leases
-		next = c.packed(len(b.events))
-		next.leases = leases
+	if size > tailUpdate {
+		if err := p.packs(c, b); err != nil {
+			return nil, nil, err
+		}
+		next.tail = nil
 		e.set(e.attr(attrTail), list(nil))
 	} else {
 		e.grow(b.encode())
 	}
 	e.set(e.attr(attrSeq), number(next.seq))
-	if err := p.update(e, size); err != nil {
-		return nil, nil, err
-	}
-	if err := p.refs(v, u.writes, next.seq); err != nil {
-		return nil, nil, err
-	}
-	if packed {
-		if err := p.packs(c, b); err != nil {
-			return nil, nil, err
-		}
-	}
+	p.update(e, size)
 	return p, next, nil
 }
 
@@ -217,10 +214,17 @@ func (r *repo) applyLease(ctx context.Context, u *update, v *view) (store.Update
 	}
 	e.expect(e.attr(attrSeq), number(v.control.seq))
 	e.held(*u.opts.Lease)
-	_, err := r.writeControl(ctx, e, func(old *control) bool {
-		// Only the holder releases; so a release that is seen after its answer was lost is this one, unless the name was granted since.
-		_, leased := old.leases[u.opts.Lease.Name]
-		return u.opts.Release && !leased && old.fences == v.control.fences
+	_, err := r.writeControl(ctx, e, func(now *control) resolution {
+		l := *u.opts.Lease
+		switch {
+		case u.opts.Release && !now.holds(l):
+			return now.released(l, u.at)
+		case !now.holds(l):
+			return pending
+		case !u.opts.Release && now.leases[l.Name].expires == next.leases[l.Name].expires:
+			return happened
+		}
+		return never
 	})
 	if err == nil {
 		r.observe(next, refItems{})
