@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,6 +37,41 @@ func Definition() TableDefinition {
 type TableAPI interface {
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
 	dynamodb.DescribeTableAPIClient
+}
+
+// CheckTable reports whether there is a table, and returns an error when its keys are not those of [Definition].
+func CheckTable(ctx context.Context, client dynamodb.DescribeTableAPIClient, table string) (exists bool, err error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	var missing *types.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for table %s: %w", table, err)
+	}
+	def := Definition()
+	want := []string{def.PartitionKey + " (HASH, S)", def.SortKey + " (RANGE, S)"}
+	if have := keysOf(out.Table); !slices.Equal(have, want) {
+		return true, fmt.Errorf("table %s has the key %s and not %s: it was made for something else, so use another table",
+			table, strings.Join(have, ", "), strings.Join(want, ", "))
+	}
+	return true, nil
+}
+
+// keysOf describes the primary key of a table, the partition key first.
+func keysOf(t *types.TableDescription) []string {
+	var keys []string
+	for _, k := range t.KeySchema {
+		name := aws.ToString(k.AttributeName)
+		var kind types.ScalarAttributeType
+		for _, a := range t.AttributeDefinitions {
+			if aws.ToString(a.AttributeName) == name {
+				kind = a.AttributeType
+			}
+		}
+		keys = append(keys, fmt.Sprintf("%s (%s, %s)", name, k.KeyType, kind))
+	}
+	return keys
 }
 
 // CreateTable makes a table as [Definition] has it and waits until it is ready. One that is there already is left as it is.

@@ -25,6 +25,24 @@ type BucketAPI interface {
 	PutBucketLifecycleConfiguration(context.Context, *s3.PutBucketLifecycleConfigurationInput, ...func(*s3.Options)) (*s3.PutBucketLifecycleConfigurationOutput, error)
 }
 
+// CheckBucket reports whether there is a bucket that the caller may use.
+func CheckBucket(ctx context.Context, client s3.HeadBucketAPIClient, bucket string) (exists bool, err error) {
+	_, err = client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &bucket})
+	switch code(err) {
+	case "NotFound", "NoSuchBucket":
+		return false, nil
+	case "Forbidden", "AccessDenied":
+		return true, fmt.Errorf("bucket %s is closed to these credentials: it may be another account's, since bucket names are shared by all; "+
+			"use another name, or credentials that may use it: %w", bucket, err)
+	case "MovedPermanently", "PermanentRedirect":
+		return true, fmt.Errorf("bucket %s is in another region: name that region, or use another bucket: %w", bucket, err)
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for bucket %s: %w", bucket, err)
+	}
+	return true, nil
+}
+
 // CreateBucket makes a bucket for bodies in a region, closed to the public and with versions, or gives one that the caller
 // already owns that shape.
 func CreateBucket(ctx context.Context, client BucketAPI, bucket, region string) error {

@@ -1,0 +1,54 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// ErrAccess reports that the configuration of AWS lacks what every request needs. Nothing was asked of DynamoDB or S3.
+var ErrAccess = errors.New("AWS is not configured")
+
+// clients are the clients of one configuration.
+type clients struct {
+	region   string
+	endpoint string
+	dynamodb *dynamodb.Client
+	s3       *s3.Client
+}
+
+// connect reads the configuration. An endpoint overrules the ones that it names. It makes sure of region and credentials, so that what is
+// missing is said at once and not after many attempts.
+func connect(ctx context.Context, endpoint string) (clients, error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return clients{}, fmt.Errorf("%w: %w", ErrAccess, err)
+	}
+	if cfg.Region == "" {
+		return clients{}, fmt.Errorf("%w: there is no region: set AWS_REGION, or AWS_PROFILE to a profile with one", ErrAccess)
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return clients{}, fmt.Errorf("%w: there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "+
+			"which an emulator takes with any value: %w", ErrAccess, err)
+	}
+	c := clients{region: cfg.Region}
+	c.dynamodb = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = &endpoint
+		}
+		c.endpoint = aws.ToString(o.BaseEndpoint)
+	})
+	c.s3 = s3.NewFromConfig(cfg, func(o *s3.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = &endpoint
+		}
+		// What is not AWS has no subdomain for each bucket.
+		o.UsePathStyle = o.BaseEndpoint != nil
+	})
+	return c, nil
+}

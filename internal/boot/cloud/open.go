@@ -1,0 +1,67 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell-dev/stepwell/pkg/dynstore"
+	"github.com/stepwell-dev/stepwell/pkg/s3objects"
+)
+
+// SkewMargin is how far the clocks of the processes of one store may differ. Clocks that are further apart cost work, never a fenced write.
+const SkewMargin = time.Second
+
+// ErrMissing reports a table or bucket that does not exist.
+var ErrMissing = errors.New("is missing")
+
+// Open returns the store at a location. It asks nothing of DynamoDB or S3: see [Check]. Now is the clock.
+func Open(ctx context.Context, at Location, now func() time.Time) (*dynstore.Store, error) {
+	c, err := connect(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.open(at, now)
+}
+
+func (c clients) open(at Location, now func() time.Time) (*dynstore.Store, error) {
+	return dynstore.New(dynstore.Options{
+		Client: c.dynamodb, Table: at.Table, Tenant: at.Tenant, SkewMargin: SkewMargin, Now: now,
+		// The keys of bodies start with the tenant.
+		Bodies: s3objects.New(s3objects.Options{Client: c.s3, Bucket: at.Bucket}),
+	})
+}
+
+// Check returns an error when the store at a location cannot be used: a table or bucket that does not exist is [ErrMissing]. A process that
+// lives long does well to check before it opens.
+func Check(ctx context.Context, at Location) error {
+	c, err := connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	table, err := dynstore.CheckTable(ctx, c.dynamodb, at.Table)
+	if err != nil {
+		return err
+	}
+	bucket, err := s3objects.CheckBucket(ctx, c.s3, at.Bucket)
+	if err != nil {
+		return err
+	}
+	hint := fmt.Sprintf("in %s: `stepwell aws init --table %s --bucket %s` makes it", c.where(), at.Table, at.Bucket)
+	switch {
+	case !table:
+		return fmt.Errorf("table %s %w %s", at.Table, ErrMissing, hint)
+	case !bucket:
+		return fmt.Errorf("bucket %s %w %s", at.Bucket, ErrMissing, hint)
+	}
+	return nil
+}
+
+// where says which cloud the clients ask.
+func (c clients) where() string {
+	if c.endpoint != "" {
+		return c.region + " at " + c.endpoint
+	}
+	return c.region
+}
