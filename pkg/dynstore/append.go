@@ -80,12 +80,8 @@ func (r *repo) appendTo(ctx context.Context, c *control, b batch, lease *store.L
 	encoded := b.encode()
 	next := c.appended(encoded, len(b.events))
 	e.set(e.attr(attrSeq), number(next.seq))
-	tail := 0
-	for _, t := range next.tail {
-		tail += len(t)
-	}
 	var send func(context.Context) error
-	if tail <= tailAppend {
+	if !next.full(r.partition) {
 		e.grow(encoded)
 		in := r.controlUpdate(e)
 		send = func(ctx context.Context) error {

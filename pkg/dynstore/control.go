@@ -145,6 +145,15 @@ func decodeGrant(it item, name string) (grant, error) {
 	}, nil
 }
 
+// full reports whether the tail must be packed: whether it makes the control item cost more than it would with the least tail. A tail that fits
+// into a write unit that is paid anyway is free.
+func (c *control) full(p string) bool {
+	bare := *c
+	bare.tail = nil
+	room := (sizeOf(bare.item(p))+minTail)/writeUnit + 1
+	return sizeOf(c.item(p)) > room*writeUnit
+}
+
 // with returns c with the lease of name changed, or removed when g is nil.
 func (c *control) with(name ref.Name, g *grant) *control {
 	next := *c

@@ -92,7 +92,7 @@ func (r *repo) genesis(u *update, e entry, b batch) (*plan, *control, error) {
 	packed := false
 	if len(b.events) > 0 {
 		next = c.appended(b.encode(), len(b.events))
-		if packed = sizeOf(next.item(r.partition)) > tailUpdate; packed {
+		if packed = next.full(r.partition); packed {
 			next = c.packed(len(b.events))
 		}
 	}

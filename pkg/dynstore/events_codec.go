@@ -12,10 +12,11 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// The first byte of a stored event. Most are ref moves, and two oids in hexadecimal would be half of each.
+// The first byte of a stored event. Most are ref moves and deltas, of which JSON would spell more around the content than there is of it.
 const (
-	eventJSON = 0
-	eventRef  = 1
+	eventJSON  = 0
+	eventRef   = 1
+	eventDelta = 2
 )
 
 // What a ref event has, as bits.
@@ -41,8 +42,12 @@ func encodeEvents(bodies []store.EventBody) ([][]byte, error) {
 }
 
 func encodeEvent(b store.EventBody) ([]byte, error) {
-	if e, ok := b.(store.RefEvent); ok {
+	switch e := b.(type) {
+	case store.RefEvent:
 		return encodeRefEvent(e)
+	case store.DeltaEvent:
+		return encodeDelta(e), nil
+	case store.ProgressEvent, store.NoticeEvent:
 	}
 	data, err := store.EncodeEvent(b)
 	if err != nil {
@@ -86,6 +91,8 @@ func decodeEvent(data []byte) (store.EventBody, error) {
 		return store.DecodeEvent(r.rest)
 	case form == eventRef:
 		return decodeRefEvent(r)
+	case form == eventDelta:
+		return decodeDelta(r)
 	default:
 		return nil, fmt.Errorf("%w: unknown form %d", errEvent, form)
 	}
@@ -111,6 +118,29 @@ func decodeRefEvent(r *reader) (store.EventBody, error) {
 		return nil, errEvent
 	}
 	if err := e.Name.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errEvent, err)
+	}
+	return e, nil
+}
+
+// encodeDelta writes a delta that was checked.
+func encodeDelta(e store.DeltaEvent) []byte {
+	out := []byte{eventDelta}
+	for _, s := range []string{e.RunID, string(e.Part)} {
+		out = append(binaryAppend(out, len(s)), s...)
+	}
+	out = binaryAppend(out, e.Attempt)
+	out = binaryAppend(out, e.Index)
+	return append(out, e.Delta...)
+}
+
+func decodeDelta(r *reader) (store.EventBody, error) {
+	e := store.DeltaEvent{RunID: r.text(), Part: store.DeltaPart(r.text()), Attempt: r.int(), Index: r.int()}
+	if r.bad {
+		return nil, errEvent
+	}
+	e.Delta = string(r.rest)
+	if err := store.CheckEvents([]store.EventBody{e}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errEvent, err)
 	}
 	return e, nil

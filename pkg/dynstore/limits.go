@@ -16,13 +16,13 @@ const (
 
 // The sizes that decide where things go, in stored bytes.
 const (
-	maxRiding  = 1 << 10   // a larger object is put before the transaction, where a kilobyte costs half
-	maxInline  = 8 << 10   // a larger object goes to Bodies, where it is cheaper to write from here on
-	maxPack    = 350 << 10 // events of one pack
-	maxCold    = 40        // more cold refs than this in one update go to the overflow buckets
-	maxLeases  = 96 << 10  // leases of one session, with the tail beside them in one item
-	tailUpdate = 1 << 10   // the control item with the tail that a ref update leaves: one write unit
-	tailAppend = 1800      // bytes of tail that an append leaves; more is packed
+	maxRiding = 1 << 10   // a larger object is put before the transaction, where a kilobyte costs half
+	maxInline = 8 << 10   // a larger object goes to Bodies, where it is cheaper to write from here on
+	maxPack   = 350 << 10 // events of one pack
+	maxCold   = 40        // more cold refs than this in one update go to the overflow buckets
+	maxLeases = 96 << 10  // leases of one session, with the tail beside them in one item
+	minTail   = 400       // bytes of tail that there is room for at least
+	writeUnit = 1 << 10   // bytes that one write unit pays
 )
 
 // ErrLimit reports what does not fit. Nothing was written.

@@ -166,8 +166,7 @@ func (r *repo) plan(u *update, v *view, b batch) (*plan, *control, error) {
 		e.held(*l)
 		next = u.relet(e, next)
 	}
-	size := sizeOf(next.item(r.partition))
-	if size > tailUpdate {
+	if next.full(r.partition) {
 		if err := p.packs(c, b); err != nil {
 			return nil, nil, err
 		}
@@ -177,7 +176,7 @@ func (r *repo) plan(u *update, v *view, b batch) (*plan, *control, error) {
 		e.grow(b.encode())
 	}
 	e.set(e.attr(attrSeq), number(next.seq))
-	p.update(e, size)
+	p.update(e, sizeOf(c.item(r.partition)))
 	return p, next, nil
 }
 
