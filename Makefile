@@ -58,6 +58,7 @@ cloud: ## Install the emulator that the cloud tests play against (needs python3 
 test-cloud: cloud ## Run the tests that need a cloud (AWS_ENDPOINT_URL=another one than the emulator)
 	CI=true $(TEST) $(TESTFLAGS) $(CLOUD_PACKAGES)
 	CI=true STEPWELL_KERNEL_STORES=dynstore $(TEST) $(TESTFLAGS) -skip '^TestCrash_' ./pkg/kernel
+	CI=true STEPWELL_KERNEL_STORES=dynstore-faults $(TEST) $(TESTFLAGS) -skip '^TestCrash_' ./pkg/kernel
 
 .PHONY: race
 race: ## Run the kernel's and the stores' tests under the race detector

@@ -2,6 +2,7 @@ package cloudtest
 
 import (
 	"context"
+	"hash/fnv"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,18 @@ func Open(t testing.TB, clock *storetest.Clock) storetest.Backend {
 	return New(t, clock, Options{})
 }
 
+// stormy is how likely each request meets each fault of [OpenUnderFaults].
+const stormy = 0.02
+
+// OpenUnderFaults opens sessions in the cloud where every process meets whatever a caller must outlast, the same in every run of a test. It is
+// a [storetest.Opener].
+func OpenUnderFaults(t testing.TB, clock *storetest.Clock) storetest.Backend {
+	t.Helper()
+	seed := fnv.New64a()
+	_, _ = seed.Write([]byte(t.Name())) // it never fails
+	return New(t, clock, Options{Faults: awsfault.Storm(stormy), Seed: seed.Sum64()})
+}
+
 // New returns the backend of a test.
 func New(t testing.TB, clock *storetest.Clock, opts Options) *Backend {
 	t.Helper()
@@ -67,7 +80,7 @@ func (b *Backend) Process(t testing.TB) *Process {
 		Plan: b.opts.Faults, Seed: b.opts.Seed + uint64(len(b.processes)),
 	})}
 	through := emulator.WithTransport(p.Transport)
-	wait := p.hurry
+	wait := hurry
 	if b.opts.Pause {
 		wait = nil
 	}
@@ -111,19 +124,16 @@ type Process struct {
 	*awsfault.Transport
 }
 
-// Kill ends the process at its nth request from here on, before or after that is carried out.
-func (p *Process) Kill(n int, at storetest.Moment) {
+// Meet makes the process meet the faults of a plan, numbered from its next request on.
+func (p *Process) Meet(plan awsfault.Plan) {
 	p.Reset()
-	p.Play(awsfault.Kill(n, at == storetest.After))
+	p.Play(plan)
 }
 
-// Killed reports whether the process came to its end.
-func (p *Process) Killed() bool {
-	met := p.Counts().Faults
-	return met["loseRequest"]+met["loseResponse"] > 0
-}
+// Met reports whether the process met any of them.
+func (p *Process) Met() bool { return len(p.Counts().Faults) > 0 }
 
-// hurry does not wait. A process that has ended does not try again either.
-func (p *Process) hurry(ctx context.Context, _ time.Duration) error {
+// hurry does not wait.
+func hurry(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }

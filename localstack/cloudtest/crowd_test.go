@@ -39,8 +39,7 @@ func TestCrowdOnOneLane(t *testing.T) {
 			for i := range n {
 				sessions[i] = k.Process().Session
 				processes[i] = b.Last()
-				processes[i].Reset()
-				processes[i].Play(crowded())
+				processes[i].Meet(crowded())
 			}
 			outcomes, errs := make([]kernel.SubmitOutcome, n), make([]error, n)
 			start := make(chan struct{})

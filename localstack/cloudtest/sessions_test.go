@@ -14,13 +14,13 @@ import (
 )
 
 // everyCut plays a death before and after every request, until one comes too late to happen.
-func everyCut(t *testing.T, play func(t *testing.T, n int, at storetest.Moment) (reached bool)) {
+func everyCut(t *testing.T, play func(t *testing.T, death awsfault.Plan) (reached bool)) {
 	t.Helper()
 	cuts := 0
 	for n, reached := 1, true; reached; n++ {
-		for _, at := range []storetest.Moment{storetest.Before, storetest.After} {
-			t.Run(fmt.Sprintf("%d %v", n, at), func(t *testing.T) {
-				if reached = play(t, n, at); reached {
+		for _, d := range deaths() {
+			t.Run(fmt.Sprintf("%d %s", n, d.name), func(t *testing.T) {
+				if reached = play(t, d.plan(n)); reached {
 					cuts++
 				}
 			})
@@ -31,14 +31,14 @@ func everyCut(t *testing.T, play func(t *testing.T, n int, at storetest.Moment) 
 
 // A session is made wholly or not at all: whoever asks again has it, and can work in it.
 func TestCrash_CreatingASession(t *testing.T) {
-	everyCut(t, func(t *testing.T, n int, at storetest.Moment) bool {
+	everyCut(t, func(t *testing.T, death awsfault.Plan) bool {
 		clock := storetest.NewClock()
 		b := cloudtest.New(t, clock, cloudtest.Options{})
 		p := b.Process(t)
-		p.Kill(n, at)
+		p.Meet(death)
 		opts := store.CreateOptions{ID: "s"}
 		_, err := p.CreateSession(t.Context(), opts)
-		if (err != nil) != p.Killed() {
+		if (err != nil) != p.Met() {
 			t.Errorf("creating: %v", err)
 		}
 		next := b.Process(t)
@@ -46,13 +46,13 @@ func TestCrash_CreatingASession(t *testing.T) {
 			t.Fatalf("creating again: %v", err)
 		}
 		works(t, next, clock)
-		return p.Killed()
+		return p.Met()
 	})
 }
 
 // A deletion that was cut off is finished by whoever asks again, and nothing of the session is in the next one of its name.
 func TestCrash_DeletingASession(t *testing.T) {
-	everyCut(t, func(t *testing.T, n int, at storetest.Moment) bool {
+	everyCut(t, func(t *testing.T, death awsfault.Plan) bool {
 		var b *cloudtest.Backend
 		k := kerneltest.New(t, func(t testing.TB, clock *storetest.Clock) storetest.Backend {
 			t.Helper()
@@ -65,8 +65,8 @@ func TestCrash_DeletingASession(t *testing.T) {
 		k.Settle()
 		k.Send(kerneltest.Queue, "b")
 		p := b.Process(t)
-		p.Kill(n, at)
-		if err := p.DeleteSession(t.Context(), kerneltest.Session); (err != nil) != p.Killed() {
+		p.Meet(death)
+		if err := p.DeleteSession(t.Context(), kerneltest.Session); (err != nil) != p.Met() {
 			t.Errorf("deleting: %v", err)
 		}
 		next := b.Process(t)
@@ -84,7 +84,7 @@ func TestCrash_DeletingASession(t *testing.T) {
 			t.Fatalf("creating the next: %#v, %v", made, err)
 		}
 		works(t, next, k.Clock)
-		return p.Killed()
+		return p.Met()
 	})
 }
 
