@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 		Long: `Stepwell keeps conversations with models as repositories: every message, tool call and answer is a durable step.
 A run that dies is carried on by the next process. Any number of people and programs may write and watch.
 
-Commands talk to the server of the store when one is running, and else open the store's file themselves.
+Commands talk to the server of the store's file when one is running, and else open the store themselves.
 
 ` + codesHelp,
 		Example: `  stepwell serve                     # in one terminal
@@ -66,7 +66,7 @@ Commands talk to the server of the store when one is running, and else open the 
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	f := root.PersistentFlags()
-	f.StringVar(&a.store, "store", "", "file of the store (env "+boot.EnvStore+"; default "+boot.DefaultStore+")")
+	f.StringVar(&a.store, "store", "", "file of the store, or dynamodb://TABLE?bucket=BUCKET (env "+boot.EnvStore+"; default "+boot.DefaultStore+")")
 	f.StringVar(&a.server, "server", "", "address of a server, such as http://127.0.0.1:7433 (env "+envServer+")")
 	f.StringVar(&a.token, "token", "", "bearer token of the server (env "+boot.EnvToken+")")
 	f.StringVarP(&a.session, "session", "s", "", "id of the session (env "+envSession+"; default \""+defaultSession+"\")")
@@ -87,7 +87,7 @@ Commands talk to the server of the store when one is running, and else open the 
 	group("talk", a.serveCommand(), a.chatCommand(), a.sendCommand(), a.watchCommand(), a.replyCommand(), a.abortCommand(),
 		a.pendingCommand(), a.cancelCommand(), a.redeliverCommand())
 	group("keep", a.sessionsCommand(), a.logCommand(), a.headsCommand(), a.moveCommand(), a.mergeCommand())
-	group("look", a.refsCommand(), a.reflogCommand(), a.catCommand(), a.fsckCommand(), a.gcCommand(), a.doctorCommand(), a.scenesCommand())
+	group("look", a.refsCommand(), a.reflogCommand(), a.catCommand(), a.fsckCommand(), a.gcCommand(), a.doctorCommand(), a.awsCommand(), a.scenesCommand())
 	root.AddCommand(a.versionCommand())
 	root.AddCommand(topics()...)
 	root.SetHelpCommandGroupID("")

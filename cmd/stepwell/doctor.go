@@ -45,7 +45,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Look whether everything is in order",
-		Long: `Doctor shows the configuration and where each value comes from, and checks the store's file and every session in it, the
+		Long: `Doctor shows the configuration and where each value comes from, and checks the store and every session in it, the
 address, the server and the model's configuration. It contacts no provider and shows no secret and no conversation.
 
 It exits with 0 when all is well, 1 when there are warnings and 2 when something is broken.`,
@@ -95,6 +95,10 @@ func (a *app) diagnose(ctx context.Context, d *diagnosis) {
 		d.add("model", verdictOK, "%s", model)
 	}
 	a.diagnoseServer(ctx, d, c)
+	if c.Cloud != nil {
+		a.diagnoseStore(ctx, d, c)
+		return
+	}
 	exists, err := boot.Exists(c.Store)
 	switch {
 	case err != nil:
@@ -111,8 +115,15 @@ func (a *app) diagnoseServer(ctx context.Context, d *diagnosis, c boot.Config) {
 	if err := c.CheckExposed(); err != nil {
 		d.add("address", verdictFail, "%v", err)
 	}
-	n, ok, err := findServer(ctx, c.Store)
+	var n announcement
+	var ok bool
+	var err error
+	if c.Cloud == nil {
+		n, ok, err = findServer(ctx, c.Store)
+	}
 	switch {
+	case c.Cloud != nil:
+		d.add("server", verdictOK, "servers of a store in the cloud are not announced; ask one with `curl URL/healthz`")
 	case err != nil:
 		d.add("server", verdictWarn, "%v", err)
 	case ok:
@@ -136,7 +147,7 @@ func (a *app) diagnoseServer(ctx context.Context, d *diagnosis, c boot.Config) {
 	d.add("address", verdictOK, "%s is free", c.Addr)
 }
 
-// diagnoseStore opens the file beside a server that may run, and checks all of it.
+// diagnoseStore opens the store beside a server that may run, and checks all of it.
 func (a *app) diagnoseStore(ctx context.Context, d *diagnosis, c boot.Config) {
 	host, err := boot.Open(ctx, c, a.now, a.logger(c))
 	if err != nil {
@@ -148,15 +159,19 @@ func (a *app) diagnoseStore(ctx context.Context, d *diagnosis, c boot.Config) {
 			d.add("store", verdictFail, "closing it: %v", err)
 		}
 	}()
-	if stats, err := host.Stats(ctx); err != nil {
+	switch stats, ok, err := host.Stats(ctx); {
+	case err != nil:
 		d.add("store", verdictFail, "%v", err)
-	} else {
+	case !ok:
+		d.add("store", verdictOK, "%s: the table has the right keys and the bucket answers", host.StorePath())
+	default:
 		d.add("store", verdictOK, "%s: %d sessions, %d objects, %d refs, %d events; %d kB, log %d kB, free %d kB", host.StorePath(),
 			stats.Sessions, stats.Objects, stats.Refs, stats.Events, stats.FileBytes>>10, stats.LogBytes>>10, stats.FreeBytes>>10)
 	}
-	if err := host.IntegrityCheck(ctx); err != nil {
+	switch ok, err := host.IntegrityCheck(ctx); {
+	case err != nil:
 		d.add("integrity", verdictFail, "%v", err)
-	} else {
+	case ok:
 		d.add("integrity", verdictOK, "SQLite finds the file whole")
 	}
 	a.diagnoseSessions(ctx, d, &target{Service: host, host: host})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell-dev/stepwell/internal/boot"
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/client"
 )
@@ -99,6 +100,10 @@ func (a *app) explain(ctx context.Context, err error) (code int, text, hint stri
 		return coded.code, coded.text, coded.hint
 	case errors.As(err, &bad), errors.Is(err, boot.ErrConfiguration):
 		return exitUsage, text, ""
+	case errors.Is(err, cloud.ErrAccess):
+		return exitAuth, text, ""
+	case errors.Is(err, cloud.ErrMissing):
+		return exitNotFound, text, ""
 	case !a.started:
 		return exitUsage, text, "`stepwell help` lists the commands; --help after one explains it"
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):

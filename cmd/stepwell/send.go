@@ -57,7 +57,7 @@ func (a *app) send(ctx context.Context, o sendFlags, args []string) error {
 		return err
 	}
 	return a.with(ctx, mayMake, func(t *target) error {
-		if o.wait && t.direct() && !o.run {
+		if o.wait && t.alone() && !o.run {
 			return usage("no server runs the store %s, so nothing would answer: add --run to answer here, or start `stepwell serve`", t.store)
 		}
 		o.wait = o.wait || o.run
@@ -128,8 +128,11 @@ func (a *app) submit(ctx context.Context, t *target, opts api.SendOptions, isNew
 	if _, err := fmt.Fprintf(a.out, "%s %s\n", word, change); err != nil {
 		return err
 	}
-	if t.direct() {
+	switch {
+	case t.alone():
 		_, err = fmt.Fprintf(a.err, "The message is durable in %s. No server runs that store: start `stepwell serve`, or send with --run.\n", t.store)
+	case t.direct():
+		_, err = fmt.Fprintf(a.err, "The message is durable in %s. Whoever runs that store answers it.\n", t.store)
 	}
 	return err
 }

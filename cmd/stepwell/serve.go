@@ -29,7 +29,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the sessions of a store and serve them over HTTP",
 		Long: `Serve opens the store, carries on every run that an earlier process left, and serves the sessions over HTTP. Other
-commands on this machine find it by the store. Without a key it answers with a scripted demonstration model; say "help" to it.
+commands on this machine find it by the store's file. Without a key it answers with a scripted demonstration model; say "help" to it.
 
   STEPWELL_MODEL=openai/<model>  with OPENAI_API_KEY, OPENAI_BASE_URL or both: any OpenAI-compatible server
   STEPWELL_TOKEN                 what requests must carry; required on an address that other machines reach
@@ -96,10 +96,12 @@ func (a *app) serve(ctx context.Context, c boot.Config) (err error) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	if err := here.write(host.StorePath()); err != nil {
-		return errors.Join(err, server.Close())
+	if c.Cloud == nil {
+		if err := here.write(host.StorePath()); err != nil {
+			return errors.Join(err, server.Close())
+		}
+		defer func() { err = errors.Join(err, here.withdraw(host.StorePath())) }()
 	}
-	defer func() { err = errors.Join(err, here.withdraw(host.StorePath())) }()
 	if err := a.ready(ctx, c, here, host); err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -179,6 +181,10 @@ func (a *app) ready(ctx context.Context, c boot.Config, here announcement, host 
 	if c.Token != "" {
 		token = "required"
 	}
+	where, server := ", in this directory", ""
+	if c.Cloud != nil {
+		where, server = "", " --server "+here.URL
+	}
 	st := a.style()
 	_, err = fmt.Fprintf(a.out, `%[1]s at %[2]s
   store   %[3]s
@@ -186,12 +192,12 @@ func (a *app) ready(ctx context.Context, c boot.Config, here announcement, host 
   lanes   %[5]s
   token   %[6]s
 
-Talk to it from other terminals, in this directory:
-  %[7]s chat
-  %[7]s send --wait "hello"
+Talk to it from other terminals%[9]s:
+  %[7]s chat%[10]s
+  %[7]s send --wait "hello"%[10]s
   curl -s %[8]s/v1/sessions
 Ctrl-C stops it. A kill does too: nothing is lost either way.
 `, st.bold("Stepwell is ready"), st.bold(here.URL), host.StorePath(), model,
-		strings.Join(lanes, ", ")+", drained "+landing.Drain+" at a time", token, a.name, here.URL)
+		strings.Join(lanes, ", ")+", drained "+landing.Drain+" at a time", token, a.name, here.URL, where, server)
 	return err
 }

@@ -18,7 +18,8 @@ type target struct {
 	api.Service
 	url   string     // of the server
 	host  *boot.Host // nil with a server
-	store string     // path; empty when a server was named
+	store string     // path, or where in the cloud; empty when a server was named
+	cloud bool       // the store is not a file
 }
 
 func (t *target) close() error {
@@ -28,8 +29,11 @@ func (t *target) close() error {
 	return t.host.Close()
 }
 
-// direct reports whether the store's file is open in this process.
+// direct reports whether the store is open in this process.
 func (t *target) direct() bool { return t.host != nil }
+
+// alone reports whether nobody else runs the store. What runs a store in the cloud is not known.
+func (t *target) alone() bool { return t.direct() && !t.cloud }
 
 // Whether opening a store may make it.
 const (
@@ -37,7 +41,8 @@ const (
 	mayMake   = true
 )
 
-// connect finds what the command works on: the server that is named, the server announced for the store, or the store.
+// connect finds what the command works on: the server that is named, the server announced for the store's file, or the store.
+// Servers of a store in the cloud may be anywhere and are not announced.
 func (a *app) connect(ctx context.Context, make bool) (*target, error) {
 	c, err := a.config(nil)
 	if err != nil {
@@ -52,6 +57,9 @@ func (a *app) connect(ctx context.Context, make bool) (*target, error) {
 			return nil, usage("--server and --store exclude each other: a server has its own store")
 		}
 		return a.remote(named, c)
+	}
+	if c.Cloud != nil {
+		return a.direct(ctx, c)
 	}
 	n, ok, err := findServer(ctx, c.Store)
 	if err != nil {
@@ -75,11 +83,16 @@ func (a *app) connect(ctx context.Context, make bool) (*target, error) {
 			hint: "`stepwell serve` and `stepwell send` make one; --store names another; --server names a server",
 		}
 	}
+	return a.direct(ctx, c)
+}
+
+// direct opens the store in this process.
+func (a *app) direct(ctx context.Context, c boot.Config) (*target, error) {
 	host, err := boot.Open(ctx, c, a.now, a.logger(c))
 	if err != nil {
 		return nil, err
 	}
-	return &target{Service: host, host: host, store: host.StorePath()}, nil
+	return &target{Service: host, host: host, store: host.StorePath(), cloud: c.Cloud != nil}, nil
 }
 
 func (a *app) remote(url string, c boot.Config) (*target, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepwell-dev/stepwell/internal/boot"
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 )
 
@@ -74,6 +75,30 @@ func TestLoad_namesEveryMalformedVariable(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "two words") {
 		t.Error("the error shows a secret")
+	}
+}
+
+func TestLoad_storeInTheCloud(t *testing.T) {
+	t.Parallel()
+	c, err := boot.Load(nil, environment(boot.EnvStore, "dynamodb://table?bucket=bodies", boot.EnvLeaseTTL, "2s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (cloud.Location{Table: "table", Bucket: "bodies", Tenant: "default"}); c.Cloud == nil || *c.Cloud != want || c.LeaseTTL != 2*time.Second {
+		t.Errorf("Load = %+v, %v; want %+v and 2s", c.Cloud, c.LeaseTTL, want)
+	}
+	for _, test := range []struct{ name, value, want string }{
+		{boot.EnvStore, "dynamodb://table", "names no bucket"},
+		{boot.EnvStore, "postgres://somewhere", `the scheme "postgres"`},
+		{boot.EnvLeaseTTL, "10ms", "from 1s to 10m"},
+		{boot.EnvLeaseTTL, "soon", "from 1s to 10m"},
+	} {
+		if _, err := boot.Load(nil, environment(test.name, test.value)); err == nil || !strings.Contains(err.Error(), test.name) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Load with %s=%s: %v; want it to say %q", test.name, test.value, err, test.want)
+		}
+	}
+	if c, err := boot.Load(nil, environment(boot.EnvStore, "some dir/file.db")); err != nil || c.Cloud != nil || c.Store != "some dir/file.db" {
+		t.Errorf("Load of a file = %+v, %v", c, err)
 	}
 }
 
@@ -244,11 +269,11 @@ func TestHost_answers(t *testing.T) {
 	if got := strings.Count(string(notes), "\n"); got != 1 {
 		t.Errorf("the tool note ran %d times:\n%s", got, notes)
 	}
-	if err := h.IntegrityCheck(ctx); err != nil {
-		t.Error(err)
+	if ok, err := h.IntegrityCheck(ctx); !ok || err != nil {
+		t.Errorf("IntegrityCheck = %t, %v", ok, err)
 	}
-	stats, err := h.Stats(ctx)
-	if err != nil || stats.Sessions != 1 {
-		t.Errorf("Stats = %+v, %v", stats, err)
+	stats, ok, err := h.Stats(ctx)
+	if err != nil || !ok || stats.Sessions != 1 {
+		t.Errorf("Stats = %+v, %t, %v", stats, ok, err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/pkg/kernel"
 	"github.com/stepwell-dev/stepwell/pkg/llm"
 	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
@@ -17,6 +19,7 @@ import (
 const (
 	EnvStore         = "STEPWELL_STORE"
 	EnvSync          = "STEPWELL_SYNC"
+	EnvLeaseTTL      = "STEPWELL_LEASE_TTL"
 	EnvAddr          = "STEPWELL_ADDR"
 	EnvToken         = "STEPWELL_TOKEN" //nolint:gosec // a name, not a secret
 	EnvModel         = "STEPWELL_MODEL"
@@ -34,12 +37,22 @@ const DefaultAddr = "127.0.0.1:7433"
 // DefaultStore is the store's file unless told otherwise.
 const DefaultStore = ".stepwell/stepwell.db"
 
+// The bounds of a lease. A shorter one would be lost to a slow request, a longer one keeps people waiting.
+const (
+	minTTL = time.Second
+	maxTTL = 10 * time.Minute
+)
+
 // A Config composes a host. [Load] makes one.
 type Config struct {
-	// Store is the path of the store's file.
+	// Store is the path of the store's file, or the text of Cloud.
 	Store string
-	// Sync is what a commit survives.
+	// Cloud is where the store is when it is not a file. Nil: a file.
+	Cloud *cloud.Location
+	// Sync is what a commit to a file survives.
 	Sync sqlitestore.Synchronous
+	// LeaseTTL is how long a vanished process of another machine holds its heads.
+	LeaseTTL time.Duration
 	// Addr is the host and port that a server listens on.
 	Addr string
 	// Token is what every request to a server must carry. Empty: none.
@@ -65,8 +78,9 @@ type Config struct {
 func Load(flags map[string]string, env func(name string) string) (Config, error) {
 	r := &reader{flags: flags, env: env}
 	c := Config{
-		Store:         r.text(EnvStore, DefaultStore),
+		Cloud:         read(r, EnvStore, DefaultStore, parseStore),
 		Sync:          read(r, EnvSync, "full", parseSync),
+		LeaseTTL:      read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), parseTTL),
 		Addr:          read(r, EnvAddr, DefaultAddr, parseAddr),
 		Token:         read(r.secret(), EnvToken, "", parseToken),
 		Models:        read(r, EnvModel, scripted.ProviderName+"/"+scripted.ModelID, parseModels),
@@ -78,6 +92,7 @@ func Load(flags map[string]string, env func(name string) string) (Config, error)
 		OpenAIBaseURL: r.text(EnvOpenAIBaseURL, ""),
 	}
 	c.Settings = r.settings
+	c.Store = r.settings[0].Value
 	return c, errors.Join(r.errs...)
 }
 
@@ -108,6 +123,30 @@ func (c Config) CheckExposed() error {
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// parseStore returns where in the cloud the store is, or nil when s is the path of a file.
+func parseStore(s string) (*cloud.Location, error) {
+	scheme, _, ok := strings.Cut(s, "://")
+	if !ok {
+		return nil, nil //nolint:nilnil // any other text is a path
+	}
+	if !cloud.IsLocation(s) {
+		return nil, fmt.Errorf("has the scheme %q; want the path of a file, or %sTABLE?bucket=BUCKET&tenant=TENANT", scheme, cloud.Scheme)
+	}
+	at, err := cloud.ParseLocation(s)
+	if err != nil {
+		return nil, fmt.Errorf("is %q, which %w", s, err)
+	}
+	return &at, nil
+}
+
+func parseTTL(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < minTTL || d > maxTTL {
+		return 0, fmt.Errorf("is %q; want a duration from %v to %v, such as %v", s, minTTL, maxTTL, kernel.DefaultTTL)
+	}
+	return d, nil
 }
 
 func parseSync(s string) (sqlitestore.Synchronous, error) {

@@ -9,8 +9,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/sdk"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
 )
@@ -19,11 +21,13 @@ import (
 type Host struct {
 	api.Service
 	sdk   *sdk.Stepwell
-	store *sqlitestore.Store
+	store store.Store
+	file  *sqlitestore.Store // nil when the store is not a file
+	where string
 	model string
 }
 
-// Exists reports whether there is a store at path, which opening would otherwise make.
+// Exists reports whether there is a store's file at path, which opening would otherwise make.
 func Exists(path string) (bool, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +48,8 @@ func CheckModels(c Config, now func() time.Time) (string, error) {
 	return model.Provider + "/" + model.ID, nil
 }
 
-// Open opens the store, making it when there is none, and composes the service. Now is the clock, logger hears of what has
+// Open opens the store, making its file when there is none, and composes the service. In the cloud a missing table or bucket is
+// [cloud.ErrMissing]. Now is the clock, logger hears of what has
 // no caller. The caller closes the host.
 func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logger) (*Host, error) {
 	catalog, model, err := models(c, now)
@@ -55,17 +60,39 @@ func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
-	store, err := sqlitestore.Open(ctx, c.Store, &sqlitestore.Options{Now: now, Synchronous: c.Sync, Logger: logger})
-	if err != nil {
+	h := &Host{model: model.Provider + "/" + model.ID}
+	if err := h.open(ctx, c, now, logger); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	s, err := sdk.New(sdk.Options{
-		Store: store, Models: catalog, DefaultModel: model, Tools: set, System: system, Now: now, Logger: logger,
+	h.sdk, err = sdk.New(sdk.Options{
+		Store: h.store, Models: catalog, DefaultModel: model, Tools: set, System: system, LeaseTTL: c.LeaseTTL, Now: now, Logger: logger,
 	})
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, h.store.Close())
 	}
-	return &Host{Service: s, sdk: s, store: store, model: model.Provider + "/" + model.ID}, nil
+	h.Service = h.sdk
+	return h, nil
+}
+
+// open opens the store, in the cloud only one that is there.
+func (h *Host) open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logger) error {
+	if c.Cloud == nil {
+		file, err := sqlitestore.Open(ctx, c.Store, &sqlitestore.Options{Now: now, Synchronous: c.Sync, Logger: logger})
+		if err != nil {
+			return err
+		}
+		h.store, h.file, h.where = file, file, file.Path()
+		return nil
+	}
+	if err := cloud.Check(ctx, *c.Cloud); err != nil {
+		return err
+	}
+	st, err := cloud.Open(ctx, *c.Cloud, now)
+	if err != nil {
+		return err
+	}
+	h.store, h.where = st, c.Cloud.String()
+	return nil
 }
 
 func system(object.Config) string {
@@ -83,11 +110,22 @@ func (h *Host) Close() error { return errors.Join(h.sdk.Close(), h.store.Close()
 // Model returns provider/id of the model that answers by default.
 func (h *Host) Model() string { return h.model }
 
-// StorePath returns the absolute path of the store's file.
-func (h *Host) StorePath() string { return h.store.Path() }
+// StorePath returns the absolute path of the store's file, or where in the cloud the store is.
+func (h *Host) StorePath() string { return h.where }
 
-// Stats counts what the store holds.
-func (h *Host) Stats(ctx context.Context) (sqlitestore.Stats, error) { return h.store.Stats(ctx) }
+// Stats counts what a store's file holds; ok is false when the store is not a file.
+func (h *Host) Stats(ctx context.Context) (stats sqlitestore.Stats, ok bool, err error) {
+	if h.file == nil {
+		return sqlitestore.Stats{}, false, nil
+	}
+	stats, err = h.file.Stats(ctx)
+	return stats, true, err
+}
 
-// IntegrityCheck has SQLite check the whole file.
-func (h *Host) IntegrityCheck(ctx context.Context) error { return h.store.IntegrityCheck(ctx) }
+// IntegrityCheck has SQLite check the whole file; ok is false when the store is not a file.
+func (h *Host) IntegrityCheck(ctx context.Context) (ok bool, err error) {
+	if h.file == nil {
+		return false, nil
+	}
+	return true, h.file.IntegrityCheck(ctx)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -14,7 +15,11 @@ import (
 
 // tools returns what is offered to models.
 func tools(c Config, now func() time.Time) (*tool.Set, error) {
-	notes := &notebook{path: NotesPath(c.Store), now: now}
+	beside := c.Store
+	if c.Cloud != nil {
+		beside = filepath.Join(filepath.Dir(DefaultStore), c.Cloud.Table)
+	}
+	notes := &notebook{path: NotesPath(beside), now: now}
 	offered := []tool.Tool{
 		builtin.Ask(), builtin.Wait(), builtin.Clock(), builtin.Note(notes.write), builtin.Slow(nil),
 	}
@@ -41,6 +46,9 @@ type notebook struct {
 func (n *notebook) write(_ context.Context, text string) (err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(n.path), 0o700); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(n.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
