@@ -24,6 +24,7 @@ const (
 	attrExpiry   = "x"
 	attrFence    = "g"
 	attrPrevious = "y" // the owner before, or nobody
+	attrReleased = "z" // id of the newest release that came by itself; no map
 )
 
 // nobody stands for no owner: DynamoDB's expressions have no absent value.
@@ -37,6 +38,7 @@ type control struct {
 	fences  int64
 	buckets bucketSet
 	leases  map[ref.Name]grant
+	release string   // id of the newest release that came by itself
 	tail    [][]byte // encoded batches; the last event of the last one is seq
 }
 
@@ -68,6 +70,9 @@ func (c *control) item(p string) item {
 	it[attrSeq], it[attrFloor], it[attrCreated] = number(c.seq), number(c.floor), number(c.created)
 	it[attrFences], it[attrBuckets] = number(c.fences), number(int64(c.buckets)) //nolint:gosec // bits, whatever they spell
 	it[attrTail] = list(c.tail)
+	if c.release != "" {
+		it[attrReleased] = text(c.release)
+	}
 	for name, m := range map[string]item{attrOwner: owners, attrExpiry: expiries, attrFence: fences, attrPrevious: previous} {
 		it[name] = &types.AttributeValueMemberM{Value: m}
 	}
@@ -97,6 +102,7 @@ func decodeControl(it item) (*control, error) {
 		*v = n
 	}
 	c.seq, c.floor, c.created = store.Seq(seq), store.Seq(floor), store.Millis(created)
+	c.release = textOf(it, attrReleased)
 	c.buckets = bucketSet(buckets) //nolint:gosec // bits, whatever they spell
 	tail, ok := it[attrTail].(*types.AttributeValueMemberL)
 	if !ok {

@@ -2,6 +2,7 @@ package dynstore_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,13 +27,18 @@ func faulty(t testing.TB, seed uint64) (*dynamodb.Client, *awsfault.Transport) {
 // hurry does not wait between attempts.
 func hurry(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// TestConformanceUnderFaults proves that no caller sees contention, throttles, lost requests, lost answers, stale replicas or batches done by half.
+// storm is everything that a store must outlast but stale replicas, which may show a deleted object for a while.
+func storm(p float64) awsfault.Plan {
+	return slices.DeleteFunc(awsfault.Storm(p), func(f awsfault.Fault) bool { return f.What == awsfault.Effect(awsfault.Stale{}) })
+}
+
+// TestConformanceUnderFaults proves that no caller sees contention, throttles, lost requests, lost answers or batches done by half.
 func TestConformanceUnderFaults(t *testing.T) {
 	t.Parallel()
 	client, transport := faulty(t, 7)
 	table := newTable(t, newClient(t))
 	large := newBodies()
-	transport.Play(awsfault.Storm(0.03))
+	transport.Play(storm(0.03))
 	storetest.Run(t, func(t testing.TB, clock *storetest.Clock) storetest.Backend {
 		return &backend{dynstore.Options{
 			Client: client, Table: table, Tenant: emulator.Name(t), Bodies: large, Now: clock.Now,
@@ -236,5 +242,27 @@ func TestACreationOutlivesItsAnswer(t *testing.T) {
 		if _, err := r.store.OpenSession(t.Context(), "new"); err == nil {
 			t.Error("the deleted session came back")
 		}
+	}
+}
+
+// TestAReplicaThatLags proves that what was written a moment ago is read although a replica does not have it yet.
+func TestAReplicaThatLags(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	chain := make([]object.Encoded, 20)
+	var parent object.OID
+	for i := range chain {
+		chain[i] = encode(t, object.Commit{Parent: parent, Body: object.SummaryBody{Text: "s"}, At: object.Millis(i)})
+		parent = chain[i].OID
+	}
+	if err := r.clean.PutObjects(t.Context(), chain); err != nil {
+		t.Fatal(err)
+	}
+	r.transport.Play(awsfault.Plan{{What: awsfault.Stale{}, Times: awsfault.Always}})
+	if got, err := r.s.Chain(t.Context(), parent, object.OID{}, 100); err != nil || len(got) != len(chain) {
+		t.Errorf("the chain has %d of %d, %v", len(got), len(chain), err)
+	}
+	if r.transport.Counts().Faults["stale"] == 0 {
+		t.Error("no replica lagged")
 	}
 }

@@ -156,7 +156,12 @@ func (s *session) RenewLease(ctx context.Context, l store.Lease, ttl store.Durat
 	e := &expr{}
 	e.held(l)
 	e.renew(l.Name, l.ExpiresAt)
-	before, err := s.writeControl(ctx, e, func(*control) resolution { return pending })
+	before, err := s.writeControl(ctx, e, func(now *control) resolution {
+		if now.fences == l.Fence || s.store.millis() < l.ExpiresAt {
+			return never // nobody has taken it over since, so it was not renewed and is not held
+		}
+		return pending
+	})
 	if err != nil {
 		if before != nil {
 			return store.Lease{}, false, nil
@@ -177,28 +182,35 @@ func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error)
 	if err := l.Name.Check(); err != nil || l.Owner == "" {
 		return false, s.exists(ctx) // nothing can be held under it
 	}
+	known, id := s.last(), rand.Text()[:10]
 	e := &expr{}
 	e.held(l)
 	e.release(l.Name)
-	before, err := s.writeControl(ctx, e, func(now *control) resolution { return now.released(l, s.store.millis()) })
+	e.set(e.attr(attrReleased), text(id))
+	before, err := s.writeControl(ctx, e, func(now *control) resolution { return now.released(l, id, known) })
 	if err != nil {
 		if before != nil {
 			return false, nil
 		}
 		return false, fmt.Errorf("releasing lease %s: %w", l.Name, err)
 	}
-	s.observe(before.with(l.Name, nil), refItems{})
+	after := before.with(l.Name, nil)
+	after.release = id
+	s.observe(after, refItems{})
 	return true, nil
 }
 
-// released says what became of a release of l by its holder, when l is not the newest grant of its name any more.
-func (c *control) released(l store.Lease, now store.Millis) resolution {
+// released says what became of the release id of l by its holder, when l is not the newest grant of its name any more. The control item before it
+// may be nil, when it is not known.
+func (c *control) released(l store.Lease, id string, before *control) resolution {
 	g, leased := c.leases[l.Name]
 	switch {
 	case leased && g.previous == l.Owner:
 		return never // it was taken over
-	case c.fences == l.Fence, now < l.ExpiresAt:
-		return happened // nobody else can have removed it
+	case c.release == id:
+		return happened
+	case before != nil && c.release == before.release:
+		return never // there was no release since
 	}
 	return pending
 }

@@ -2,6 +2,7 @@ package dynstore
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -213,11 +214,16 @@ func (r *repo) applyLease(ctx context.Context, u *update, v *view) (store.Update
 	}
 	e.expect(e.attr(attrSeq), number(v.control.seq))
 	e.held(*u.opts.Lease)
+	id := rand.Text()[:10]
+	if u.opts.Release {
+		e.set(e.attr(attrReleased), text(id))
+		next.release = id // a copy already
+	}
 	_, err := r.writeControl(ctx, e, func(now *control) resolution {
 		l := *u.opts.Lease
 		switch {
 		case u.opts.Release && !now.holds(l):
-			return now.released(l, u.at)
+			return now.released(l, id, v.control)
 		case !now.holds(l):
 			return pending
 		case !u.opts.Release && now.leases[l.Name].expires == next.leases[l.Name].expires:

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepwell-dev/stepwell/internal/awsfault"
 	"github.com/stepwell-dev/stepwell/pkg/dynstore"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
@@ -28,7 +27,7 @@ func TestManyProcessesOnOneLane(t *testing.T) {
 			}
 			clean := out.(store.SessionCreated).Session
 			opts.Client = client
-			transport.Play(awsfault.Storm(0.01))
+			transport.Play(storm(0.01))
 			var wg sync.WaitGroup
 			for i := range n {
 				wg.Go(func() {
