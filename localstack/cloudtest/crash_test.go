@@ -1,17 +1,22 @@
 package cloudtest_test
 
 import (
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/stepwell-dev/stepwell/internal/awsfault"
 	"github.com/stepwell-dev/stepwell/localstack/cloudtest"
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/kerneltest"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store/storetest"
 )
 
@@ -51,13 +56,61 @@ func losses() []way {
 	}
 }
 
+// scenarios are those of the kernel, and those that differ where large objects are kept apart.
+func scenarios() []kerneltest.Scenario {
+	random := rand.NewChaCha8([32]byte{})
+	noise := make([]byte, 20<<10)
+	_, _ = random.Read(noise) // it never fails
+	text := hex.EncodeToString(noise)
+	loose := make([]object.Encoded, 3)
+	return append(kerneltest.Scenarios(), kerneltest.Scenario{
+		Name: "a large message and its answer",
+		Act: func(k *kerneltest.Kit, s *kernel.Session) error {
+			opts := kernel.SubmitOptions{Head: kerneltest.Head, Lane: kerneltest.Queue, Body: k.User(text), Key: "large"}
+			if _, err := s.Submit(k.Ctx, opts); err != nil {
+				return err
+			}
+			return kerneltest.Drive(k, s)
+		},
+		Texts: [][]string{{"u:" + text, "a:re: " + text}},
+	}, kerneltest.Scenario{
+		Name: "collect large garbage",
+		Setup: func(k *kerneltest.Kit) {
+			kerneltest.Stepped(text, 2)(k)
+			for i := range loose {
+				loose[i] = kerneltest.Must(object.Encode(object.Blob{Value: jsontext.Value(fmt.Sprintf(`"%d %s"`, i, text))}))(k)
+			}
+			if err := k.PutObjects(k.Ctx, loose); err != nil {
+				k.Fatal(err)
+			}
+			k.Clock.Advance(2 * kerneltest.Grace)
+		},
+		Act: func(k *kerneltest.Kit, s *kernel.Session) error {
+			if _, err := s.Collect(k.Ctx, kerneltest.Grace); err != nil {
+				return err
+			}
+			for _, o := range loose {
+				_, there, err := s.GetObject(k.Ctx, o.OID)
+				if err != nil {
+					return err
+				}
+				if there {
+					k.Errorf("garbage is still there after it was collected")
+				}
+			}
+			return nil
+		},
+		Texts: [][]string{{"u:" + text, "a:re: " + text}},
+	})
+}
+
 // everyRequest plays scenarios, as change makes them, each way at every request of theirs.
 func everyRequest(t *testing.T, ways []way, change func(sc *kerneltest.Scenario) (play bool)) {
 	t.Helper()
 	var total atomic.Int64
 	t.Cleanup(func() { t.Logf("%d in all", total.Load()) })
-	for i := range kerneltest.Scenarios() {
-		sc := kerneltest.Scenarios()[i] // of its own: they remember what they do
+	for i := range scenarios() {
+		sc := scenarios()[i] // of its own: they remember what they do
 		if !change(&sc) {
 			continue
 		}
