@@ -28,7 +28,7 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 		return nil, err
 	}
 	u.at = s.millis()
-	created, err := s.create(ctx, opts.ID, u)
+	created, err := s.create(ctx, opts.ID, opts.Owner, u)
 	if err != nil {
 		return nil, fmt.Errorf("creating session %q: %w", opts.ID, err)
 	}
@@ -40,10 +40,11 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 }
 
 // create returns nil when the id is taken.
-func (s *Store) create(ctx context.Context, id store.SessionID, u *update) (*session, error) {
+func (s *Store) create(ctx context.Context, id store.SessionID, owner string, u *update) (*session, error) {
 	tx := newTx()
-	e := entry{id: id, incarnation: rand.Text()[:16], created: u.at}
+	e := entry{id: id, owner: owner, incarnation: rand.Text()[:16], created: u.at}
 	h := s.handle(id, e.incarnation)
+	h.owner = owner
 	keep := false
 	defer func() {
 		if !keep {
@@ -85,8 +86,8 @@ func (r *repo) genesis(u *update, e entry, b batch) (*plan, *control, error) {
 	p := &plan{repo: r}
 	absent := &expr{}
 	absent.absent()
+	listings := e.listings(r.store.tenant)
 	name := key(directory(r.store.tenant), namePrefix+string(e.id))
-	listing := key(directory(r.store.tenant), listKey(e.created, e.id))
 	c := &control{created: e.created, leases: map[ref.Name]grant{}}
 	next := c
 	packed := false
@@ -96,14 +97,19 @@ func (r *repo) genesis(u *update, e entry, b batch) (*plan, *control, error) {
 			next = c.packed(len(b.events))
 		}
 	}
-	for _, it := range []item{name, listing} {
+	for _, it := range append(listings, name) {
 		it[attrIncarnation], it[attrCreated] = text(e.incarnation), number(e.created)
+		if e.owner != "" {
+			it[attrOwnedBy] = text(e.owner)
+		}
 	}
 	if err := p.put(name, absent); err != nil {
 		return nil, nil, err
 	}
-	if err := p.put(listing, nil); err != nil {
-		return nil, nil, err
+	for _, it := range listings {
+		if err := p.put(it, nil); err != nil {
+			return nil, nil, err
+		}
 	}
 	at := p.reserve()
 	if err := p.refs(&view{control: c}, u.writes, next.seq); err != nil {

@@ -66,12 +66,15 @@ func (s *Store) removal(e entry) *dynamodb.TransactWriteItemsInput {
 	name.Delete.ConditionExpression = same.condition()
 	name.Delete.ExpressionAttributeNames, name.Delete.ExpressionAttributeValues = same.names, same.values
 	note := key(d, garbagePrefix+string(e.id)+"#"+e.incarnation)
-	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+	actions := []types.TransactWriteItem{
 		name,
-		remove(key(d, listKey(e.created, e.id))),
 		remove(key(partition(s.tenant, e.id, e.incarnation), controlKey)),
 		{Put: &types.Put{TableName: &s.table, Item: note}},
-	}}
+	}
+	for _, it := range e.listings(s.tenant) {
+		actions = append(actions, remove(it))
+	}
+	return &dynamodb.TransactWriteItemsInput{TransactItems: actions}
 }
 
 // sweepGarbage removes what is left of the deleted sessions of an id.

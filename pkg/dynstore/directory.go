@@ -16,11 +16,24 @@ import (
 // attrIncarnation tells a session from earlier and later ones of the same id.
 const attrIncarnation = "i"
 
+// attrOwnedBy is whom a session is listed under besides.
+const attrOwnedBy = "o"
+
 // An entry is a session in the directory.
 type entry struct {
 	id          store.SessionID
+	owner       string
 	incarnation string
 	created     store.Millis
+}
+
+// listings returns the keys of the entry in the lists that it is in.
+func (e entry) listings(tenant string) []item {
+	list := []item{key(directory(tenant), listKey(listPrefix, e.created, e.id))}
+	if e.owner != "" {
+		list = append(list, key(directory(tenant), listKey(ownerPrefix(e.owner), e.created, e.id)))
+	}
+	return list
 }
 
 // lookup returns the entry of a session; ok is false when there is none.
@@ -41,13 +54,13 @@ func (s *Store) lookup(ctx context.Context, id store.SessionID) (e entry, ok boo
 	if err != nil {
 		return entry{}, false, fmt.Errorf("reading the directory: %w", err)
 	}
-	return entry{id: id, incarnation: textOf(out.Item, attrIncarnation), created: store.Millis(created)}, true, nil
+	return entry{id: id, owner: textOf(out.Item, attrOwnedBy), incarnation: textOf(out.Item, attrIncarnation), created: store.Millis(created)}, true, nil
 }
 
-// entries yields a page of the directory in the order of creation: those after a key when ascending, those before it when not. An empty key
+// entries returns a page of the list that a prefix begins, in the order of creation: those after a key when ascending, those before it when not. An empty key
 // is the beginning, or the end.
-func (s *Store) entries(ctx context.Context, bound string, ascending bool, limit int32) ([]entry, error) {
-	first, last := listPrefix, listPrefix+"~"
+func (s *Store) entries(ctx context.Context, prefix, bound string, ascending bool, limit int32) ([]entry, error) {
+	first, last := prefix, prefix+"~"
 	switch {
 	case bound != "" && ascending:
 		first = bound + "\x00"
@@ -75,8 +88,10 @@ func (s *Store) entries(ctx context.Context, bound string, ascending bool, limit
 			if err != nil {
 				return nil, fmt.Errorf("reading the directory: %w", err)
 			}
-			_, id, _ := strings.Cut(strings.TrimPrefix(k, listPrefix), "#")
-			list = append(list, entry{id: store.SessionID(id), incarnation: textOf(it, attrIncarnation), created: store.Millis(created)})
+			_, id, _ := strings.Cut(strings.TrimPrefix(k, prefix), "#")
+			list = append(list, entry{
+				id: store.SessionID(id), owner: textOf(it, attrOwnedBy), incarnation: textOf(it, attrIncarnation), created: store.Millis(created),
+			})
 		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || len(list) == int(limit) {
 			return list, nil
@@ -89,25 +104,26 @@ const maxPage = 1000
 
 // ListSessions implements [store.Store]. It writes nothing; the last sequence numbers are read from the sessions' control items, a hundred
 // at a time. A cursor whose session is gone is [store.ErrInvalid]. A page has at most 1000 sessions.
-func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	limit := opts.Limit
 	if limit <= 0 {
 		limit = store.DefaultPage
 	}
-	bound := ""
-	if cursor != "" {
-		e, ok, err := s.lookup(ctx, cursor)
+	prefix, bound := ownerPrefix(opts.Owner), ""
+	if opts.Cursor != "" {
+		e, ok, err := s.lookup(ctx, opts.Cursor)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
-			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
+			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, opts.Cursor)
 		}
-		bound = listKey(e.created, e.id)
+		bound = listKey(prefix, e.created, e.id)
 	}
-	list, err := s.entries(ctx, bound, false, int32(min(limit, maxPage))) //nolint:gosec // at most 1000
+	list, err := s.entries(ctx, prefix, bound, false, int32(min(limit, maxPage))) //nolint:gosec // at most 1000
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +164,7 @@ func (s *Store) lastSeqs(ctx context.Context, list []entry, infos []store.Sessio
 				return err
 			}
 			i := at[textOf(it, attrPartition)]
-			infos[i] = store.SessionInfo{ID: list[i].id, CreatedAt: list[i].created, LastSeq: store.Seq(seq)}
+			infos[i] = store.SessionInfo{ID: list[i].id, Owner: list[i].owner, CreatedAt: list[i].created, LastSeq: store.Seq(seq)}
 		}
 		if keys.Keys = out.UnprocessedKeys[s.table].Keys; len(keys.Keys) == 0 {
 			return nil

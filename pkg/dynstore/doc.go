@@ -6,7 +6,7 @@
 // partition of its own, S#<tenant>#<session>#<incarnation>, so that a handle on a deleted session never reaches a later one of the same id:
 //
 //	A                    control: n last sequence number, f floor, c creation time, k leases ever granted, t tail,
-//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before
+//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before; z newest release
 //	H#<00..15>           all refs of the heads that hash here (tip, stack, run, both ends of every lane): r refs, n stamp
 //	X#<00..15>           all effect refs of the runs that hash here: r, n
 //	R#<name>             any other ref: r oid, n
@@ -18,13 +18,14 @@
 //
 // The directory of a tenant is the partition T#<tenant>:
 //
-//	N#<session>                 i incarnation, c creation time
+//	N#<session>                 i incarnation, c creation time, o owner if there is one
 //	L#<created>#<session>       the same, in the order of creation
+//	U#<owner>#<created>#<session>  the same once more when there is an owner
 //	D#<session>#<incarnation>   a deleted session of which there may be items left
 //
 // Refs in one item are sorted by name, each name as what it does not share with the one before. A batch is the events of one transaction
 // behind the transaction's id and time. The tail is the newest batches, kept in the control item as long as that costs nothing; a write that
-// would make it cost more packs them. Codec 1 is zstd, no codec is plain; hashes are over the uncompressed bytes. Tenants are escaped as in
+// would make it cost more packs them. Codec 1 is zstd, no codec is plain; hashes are over the uncompressed bytes. Tenants and owners are escaped as in
 // package ref, so that no two sessions share a key.
 //
 // # Writes

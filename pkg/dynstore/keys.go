@@ -29,6 +29,7 @@ const (
 const (
 	namePrefix    = "N#"
 	listPrefix    = "L#"
+	ownedPrefix   = "U#"
 	garbagePrefix = "D#"
 )
 
@@ -47,8 +48,16 @@ func partition(tenant string, id store.SessionID, incarnation string) string {
 
 func directory(tenant string) string { return "T#" + ref.Escape(tenant) }
 
-func listKey(created store.Millis, id store.SessionID) string {
-	return fmt.Sprintf("%s%016d#%s", listPrefix, created, id)
+// ownerPrefix begins the list of an owner's sessions, or of all when there is no owner.
+func ownerPrefix(owner string) string {
+	if owner == "" {
+		return listPrefix
+	}
+	return ownedPrefix + ref.Escape(owner) + "#"
+}
+
+func listKey(prefix string, created store.Millis, id store.SessionID) string {
+	return fmt.Sprintf("%s%016d#%s", prefix, created, id)
 }
 
 // packKey orders packs by their last event, so that the pack with the event after a cursor is the first behind it.

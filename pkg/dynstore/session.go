@@ -12,6 +12,7 @@ type session struct {
 	*repo
 
 	id     store.SessionID
+	owner  string
 	once   sync.Once
 	closed chan struct{}
 }
@@ -30,7 +31,7 @@ func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
 	if err != nil {
 		return store.SessionInfo{}, err
 	}
-	return store.SessionInfo{ID: s.id, CreatedAt: c.created, LastSeq: c.seq}, nil
+	return store.SessionInfo{ID: s.id, Owner: s.owner, CreatedAt: c.created, LastSeq: c.seq}, nil
 }
 
 // Close implements [store.Session].

@@ -144,7 +144,9 @@ func (s *Store) OpenSession(ctx context.Context, id store.SessionID) (store.Sess
 	if !ok {
 		return nil, fmt.Errorf("opening session %q: %w", id, store.ErrUnknownSession)
 	}
-	return s.handle(id, e.incarnation), nil
+	h := s.handle(id, e.incarnation)
+	h.owner = e.owner
+	return h, nil
 }
 
 // handle returns a handle on one incarnation of a session.

@@ -88,11 +88,11 @@ func (s *Store) since(ctx context.Context, at store.Millis) ([]entry, error) {
 	}
 	bound := ""
 	if at > 0 {
-		bound = listKey(at, "")
+		bound = listKey(listPrefix, at, "")
 	}
 	var all []entry
 	for {
-		page, err := s.entries(ctx, bound, true, maxPage)
+		page, err := s.entries(ctx, listPrefix, bound, true, maxPage)
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +101,6 @@ func (s *Store) since(ctx context.Context, at store.Millis) ([]entry, error) {
 			return all, nil
 		}
 		last := page[len(page)-1]
-		bound = listKey(last.created, last.id)
+		bound = listKey(listPrefix, last.created, last.id)
 	}
 }

@@ -197,7 +197,7 @@ func TestB86_RemovalAtEveryCallOfATurn(t *testing.T) {
 			if _, err := p.Drive(k.Ctx, k.Options()); !errors.Is(err, store.ErrUnknownSession) {
 				t.Errorf("drive: got error %v, want %v", err, store.ErrUnknownSession)
 			}
-			if sessions := must(st.ListSessions(k.Ctx, "", 0))(t); len(sessions) > 0 {
+			if sessions := must(st.ListSessions(k.Ctx, store.ListOptions{}))(t); len(sessions) > 0 {
 				t.Errorf("sessions: %v", sessions)
 			}
 			made, ok := must(st.CreateSession(k.Ctx, store.CreateOptions{ID: kerneltest.Session}))(t).(store.SessionCreated)

@@ -34,6 +34,7 @@ func newData() *data {
 // A repository is the shared state of one session. The fields above mu never change.
 type repository struct {
 	id       store.SessionID
+	owner    string
 	position int64 // in creation order, from 1
 	created  store.Millis
 
@@ -48,14 +49,14 @@ type repository struct {
 	floor   store.Seq // oldest valid cursor
 }
 
-func (d *data) create(id store.SessionID, now store.Millis, first change) (*repository, bool) {
+func (d *data) create(id store.SessionID, owner string, now store.Millis, first change) (*repository, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, taken := d.sessions[id]; taken {
 		return nil, false
 	}
 	r := &repository{
-		id: id, position: d.next, created: now,
+		id: id, owner: owner, position: d.next, created: now,
 		changed: make(chan struct{}),
 		objects: map[object.OID]*row{},
 		refs:    map[ref.Name]object.OID{},
@@ -111,7 +112,7 @@ func (d *data) before(position int64) []*repository {
 
 // info returns the row of r. The caller holds the repository's lock.
 func (r *repository) info() store.SessionInfo {
-	return store.SessionInfo{ID: r.id, CreatedAt: r.created, LastSeq: r.last}
+	return store.SessionInfo{ID: r.id, Owner: r.owner, CreatedAt: r.created, LastSeq: r.last}
 }
 
 func (d *data) positionOf(id store.SessionID) (int64, bool) {

@@ -12,18 +12,19 @@ import (
 
 // ListSessions implements [store.Store]. The cursor may name a session that has been deleted since; one that never was is
 // [store.ErrInvalid].
-func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	limit := opts.Limit
 	if limit <= 0 {
 		limit = store.DefaultPage
 	}
 	position := int64(math.MaxInt64)
-	if cursor != "" {
+	if opts.Cursor != "" {
 		var ok bool
-		if position, ok = s.data.positionOf(cursor); !ok {
-			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, cursor)
+		if position, ok = s.data.positionOf(opts.Cursor); !ok {
+			return nil, fmt.Errorf("%w: cursor %q names no session", store.ErrInvalid, opts.Cursor)
 		}
 	}
 	repos := s.data.before(position)
@@ -31,6 +32,9 @@ func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit 
 	for _, r := range slices.Backward(repos) {
 		if len(infos) == limit {
 			break
+		}
+		if opts.Owner != "" && r.owner != opts.Owner {
+			continue
 		}
 		r.mu.RLock()
 		infos = append(infos, r.info())

@@ -57,7 +57,7 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	r, ok := s.data.create(opts.ID, store.Millis(s.now().UnixMilli()), first)
+	r, ok := s.data.create(opts.ID, opts.Owner, store.Millis(s.now().UnixMilli()), first)
 	if !ok {
 		return store.SessionExists{}, nil
 	}

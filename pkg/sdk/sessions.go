@@ -39,6 +39,9 @@ func (s *Stepwell) CreateSession(ctx context.Context, opts api.CreateSessionOpti
 		return nil, err
 	}
 	create := store.CreateOptions{ID: store.SessionID(opts.SessionID), Reason: "fact", Actor: s.actor(opts.Actor)}
+	if create.Actor != nil {
+		create.Owner = create.Actor.UserID
+	}
 	switch {
 	case create.ID != "":
 	case opts.Key != "":
@@ -135,7 +138,7 @@ func (s *Stepwell) ListSessions(ctx context.Context, opts api.ListSessionsOption
 	if err := s.ready(); err != nil {
 		return api.SessionPage{}, err
 	}
-	rows, err := s.opts.Store.ListSessions(ctx, store.SessionID(opts.Cursor), limit+1)
+	rows, err := s.opts.Store.ListSessions(ctx, store.ListOptions{Cursor: store.SessionID(opts.Cursor), Limit: limit + 1})
 	if err != nil {
 		if errors.Is(err, store.ErrInvalid) {
 			return api.SessionPage{}, api.Invalid("/cursor", "%v", err)

@@ -17,31 +17,37 @@ type listed struct {
 }
 
 // ListSessions implements [store.Store]. A cursor whose session is gone is [store.ErrInvalid].
-func (s *Store) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	limit := opts.Limit
 	if limit <= 0 {
 		limit = store.DefaultPage
 	}
 	var infos []store.SessionInfo
 	err := s.readers.do(ctx, func(c *conn) error {
 		before := int64(math.MaxInt64)
-		if cursor != "" {
-			key, ok, err := keyOf(c, cursor)
+		if opts.Cursor != "" {
+			key, ok, err := keyOf(c, opts.Cursor)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				return fmt.Errorf("%w: the cursor %q names no session", store.ErrInvalid, cursor)
+				return fmt.Errorf("%w: the cursor %q names no session", store.ErrInvalid, opts.Cursor)
 			}
 			before = key
 		}
-		return c.query("SELECT "+infoColumns+" FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", func(row []driver.Value) error {
+		add := func(row []driver.Value) error {
 			l, err := readListed(row)
 			infos = append(infos, l.SessionInfo)
 			return err
-		}, before, int64(limit))
+		}
+		if opts.Owner == "" {
+			return c.query("SELECT "+infoColumns+" FROM sessions WHERE key<? ORDER BY key DESC LIMIT ?", add, before, int64(limit))
+		}
+		return c.query("SELECT "+infoColumns+" FROM sessions WHERE owner=? AND owner<>'' AND key<? ORDER BY key DESC LIMIT ?", add,
+			opts.Owner, before, int64(limit))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing sessions: %w", err)
@@ -84,7 +90,7 @@ func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
 	return l.SessionInfo, nil
 }
 
-const infoColumns = "key, id, created_at, next_seq"
+const infoColumns = "key, id, owner, created_at, next_seq"
 
 func readListed(row []driver.Value) (listed, error) {
 	key, err := asInt(row[0])
@@ -95,9 +101,13 @@ func readListed(row []driver.Value) (listed, error) {
 	if err != nil {
 		return listed{}, err
 	}
-	at, next, err := seqs(row[2], row[3])
+	owner, err := asText(row[2])
+	if err != nil {
+		return listed{}, err
+	}
+	at, next, err := seqs(row[3], row[4])
 	return listed{key: key, SessionInfo: store.SessionInfo{
-		ID: store.SessionID(id), CreatedAt: store.Millis(at), LastSeq: next - 1,
+		ID: store.SessionID(id), Owner: owner, CreatedAt: store.Millis(at), LastSeq: next - 1,
 	}}, err
 }
 

@@ -103,7 +103,7 @@ func TestOpen_ManyAtOnceOnANewFile(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	list, err := open(t, path, nil).ListSessions(t.Context(), "", 0)
+	list, err := open(t, path, nil).ListSessions(t.Context(), store.ListOptions{})
 	must(t, err)
 	if len(list) != 8 {
 		t.Errorf("%d sessions, want 8", len(list))

@@ -11,7 +11,7 @@ import (
 
 // schemaVersion is the layout of the tables, kept in user_version. There is no migration: a file of another version is
 // refused.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // applicationID marks a file as ours ("Step").
 const applicationID = 0x53746570
@@ -23,10 +23,12 @@ const schema = `
 CREATE TABLE sessions (
 	key         INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
+	owner       TEXT    NOT NULL,
 	created_at  INTEGER NOT NULL,
 	next_seq    INTEGER NOT NULL,
 	event_floor INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX sessions_of_owner ON sessions (owner) WHERE owner<>'';
 CREATE TABLE objects (
 	session INTEGER NOT NULL,
 	oid     BLOB    NOT NULL,

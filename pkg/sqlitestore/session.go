@@ -94,8 +94,8 @@ func (s *Store) CreateSession(ctx context.Context, opts store.CreateOptions) (st
 			return errUndo
 		}
 		now := s.millis()
-		key, _, err := t.number("INSERT INTO sessions (id, created_at, next_seq, event_floor) VALUES (?,?,1,0) RETURNING key",
-			string(opts.ID), int64(now))
+		key, _, err := t.number("INSERT INTO sessions (id, owner, created_at, next_seq, event_floor) VALUES (?,?,?,1,0) RETURNING key",
+			string(opts.ID), opts.Owner, int64(now))
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func TestInit(t *testing.T) {
 	if err != nil || again.TableCreated || again.BucketCreated {
 		t.Errorf("Init again = %+v, %v", again, err)
 	}
-	if list, err := st.ListSessions(t.Context(), "", 0); err != nil || len(list) != 1 {
+	if list, err := st.ListSessions(t.Context(), store.ListOptions{}); err != nil || len(list) != 1 {
 		t.Errorf("after Init again there are %d sessions, %v; want 1", len(list), err)
 	}
 	// Half of it: the table is there, the bucket is not.
@@ -116,7 +116,7 @@ func TestOpen_tenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list, err := st.ListSessions(t.Context(), "", 0); err != nil || len(list) != 0 {
+		if list, err := st.ListSessions(t.Context(), store.ListOptions{}); err != nil || len(list) != 0 {
 			t.Errorf("tenant %d begins with %d sessions, %v", i, len(list), err)
 		}
 		out, err := st.CreateSession(t.Context(), store.CreateOptions{ID: "same"})

@@ -83,6 +83,9 @@ func CheckCreate(opts CreateOptions) error {
 	if err := CheckSessionID(opts.ID); err != nil {
 		return err
 	}
+	if len(opts.Owner) > MaxOwner || !utf8.ValidString(opts.Owner) {
+		return fmt.Errorf("%w: owner: want at most %d bytes of UTF-8, got %d bytes", ErrInvalid, MaxOwner, len(opts.Owner))
+	}
 	if len(opts.Refs) == 0 {
 		return CheckObjects(opts.Objects)
 	}

@@ -32,9 +32,8 @@ type Store interface {
 	// OpenSession returns a handle on a session, or [ErrUnknownSession].
 	OpenSession(ctx context.Context, id SessionID) (Session, error)
 
-	// ListSessions returns sessions, the newest first, those older than the session cursor (empty: from the newest), at most limit (zero
-	// or less: [DefaultPage]). A cursor that never named a session is [ErrInvalid]; one whose session is gone may be.
-	ListSessions(ctx context.Context, cursor SessionID, limit int) ([]SessionInfo, error)
+	// ListSessions returns sessions, the newest first. A cursor that never named a session is [ErrInvalid]; one whose session is gone may be.
+	ListSessions(ctx context.Context, opts ListOptions) ([]SessionInfo, error)
 
 	// DeleteSession removes a session with everything in it. Removing it again is harmless. A later session of the same id starts
 	// empty. Watches of it end with [ErrUnknownSession].
@@ -48,18 +47,30 @@ type Store interface {
 	Close() error
 }
 
+// MaxOwner is how many bytes the name of an owner may have.
+const MaxOwner = 255
+
 // CreateOptions say how to make a session. The first refs must have a zero From.
 type CreateOptions struct {
 	ID      SessionID
+	Owner   string // under whom the session is listed besides; empty: nobody. It stays, and is no authority
 	Refs    []Update
 	Objects []object.Encoded
 	Reason  string
 	Actor   *object.Actor
 }
 
+// ListOptions say which sessions to list.
+type ListOptions struct {
+	Owner  string    // only those of this owner; empty: all
+	Cursor SessionID // only those older than this session; empty: from the newest
+	Limit  int       // how many at most; zero or less: [DefaultPage]
+}
+
 // A SessionInfo is one row of the list.
 type SessionInfo struct {
 	ID        SessionID
+	Owner     string
 	CreatedAt Millis
 	LastSeq   Seq
 }

@@ -87,7 +87,7 @@ func closedStore(f *fixture) {
 		f.refused("CreateSession", err, store.ErrClosed)
 		_, err = f.storeA.OpenSession(f.Context(), "s")
 		f.refused("OpenSession", err, store.ErrClosed)
-		_, err = f.storeA.ListSessions(f.Context(), "", 0)
+		_, err = f.storeA.ListSessions(f.Context(), store.ListOptions{})
 		f.refused("ListSessions", err, store.ErrClosed)
 		f.refused("DeleteSession", f.storeA.DeleteSession(f.Context(), "s"), store.ErrClosed)
 		f.refused("WatchSessions", watch(f, f.storeA.WatchSessions(f.Context())).ended(), store.ErrClosed)

@@ -34,9 +34,9 @@ func (f *Faulty) OpenSession(ctx context.Context, id store.SessionID) (store.Ses
 }
 
 // ListSessions implements [store.Store].
-func (f *Faulty) ListSessions(ctx context.Context, cursor store.SessionID, limit int) ([]store.SessionInfo, error) {
+func (f *Faulty) ListSessions(ctx context.Context, opts store.ListOptions) ([]store.SessionInfo, error) {
 	return do(ctx, f, Call{Op: OpListSessions}, func() ([]store.SessionInfo, error) {
-		return f.inner.ListSessions(ctx, cursor, limit)
+		return f.inner.ListSessions(ctx, opts)
 	})
 }
 

@@ -300,7 +300,7 @@ func TestFaultyNumbersEveryCall(t *testing.T) {
 			return err
 		}},
 		{storetest.OpListSessions, func(f *storetest.Faulty, _ store.Session) error {
-			_, err := f.ListSessions(ctx, "", 0)
+			_, err := f.ListSessions(ctx, store.ListOptions{})
 			return err
 		}},
 		{storetest.OpWatchSessions, func(f *storetest.Faulty, _ store.Session) error {

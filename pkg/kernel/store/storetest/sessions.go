@@ -21,6 +21,7 @@ func sessionTests(caps Capabilities) []test {
 		{"a taken id changes nothing", sessionTaken},
 		{"an invalid creation is refused and makes nothing", sessionInvalid},
 		{"the list has the newest first and comes by pages", sessionPages},
+		{"an owner's list has the newest first and comes by pages", sessionOwners},
 		{"C42 two simultaneous opens of new data both work", sessionSimultaneousOpens},
 		{"calls on a deleted session say that it is unknown", sessionDeletedCalls},
 		{"a watch has every session once, old and new", sessionWatch},
@@ -36,7 +37,7 @@ func sessionTests(caps Capabilities) []test {
 func (f *fixture) ids(s store.Store) []store.SessionID {
 	f.Helper()
 	var ids []store.SessionID
-	for _, info := range got(s.ListSessions(f.Context(), "", 0))(f) {
+	for _, info := range got(s.ListSessions(f.Context(), store.ListOptions{}))(f) {
 		ids = append(ids, info.ID)
 	}
 	return ids
@@ -51,7 +52,7 @@ func sessionLife(f *fixture) {
 	f.numbered(s, 3)
 	for name, st := range map[string]store.Store{"the same store": f.storeA, "the other store": f.storeB} {
 		want := store.SessionInfo{ID: "session_1-A", CreatedAt: at, LastSeq: 3}
-		equal(f, name, []store.SessionInfo{want}, got(st.ListSessions(f.Context(), "", 1))(f))
+		equal(f, name, []store.SessionInfo{want}, got(st.ListSessions(f.Context(), store.ListOptions{Limit: 1}))(f))
 		equal(f, name+": info", want, got(f.openSession(st, "session_1-A").Info(f.Context()))(f))
 		opened := f.openSession(st, "session_1-A")
 		equal(f, name+": id", store.SessionID("session_1-A"), opened.ID())
@@ -145,6 +146,8 @@ func sessionInvalid(f *fixture) {
 		"a bad name":         {ID: "x", Reason: "r", Refs: []store.Update{good, {Name: "refs//z", To: id("1")}}},
 		"a repeated name":    {ID: "x", Reason: "r", Refs: []store.Update{good, good}},
 		"refs and no reason": {ID: "x", Refs: []store.Update{good}},
+		"a long owner":       {ID: "x", Owner: strings.Repeat("x", store.MaxOwner+1)},
+		"a broken owner":     {ID: "x", Owner: "\xff"},
 	} {
 		out, err := f.storeA.CreateSession(f.Context(), opts)
 		f.refused(name, err, store.ErrInvalid)
@@ -166,25 +169,68 @@ func sessionPages(f *fixture) {
 		want = slices.Insert(want, 0, info) // the newest first
 	}
 	for _, st := range []store.Store{f.storeA, f.storeB} {
-		equal(f, "the newest", want, got(st.ListSessions(f.Context(), "", 10))(f))
-		equal(f, "a page", want[3:6], got(st.ListSessions(f.Context(), want[2].ID, 3))(f))
-		if last := got(st.ListSessions(f.Context(), want[9].ID, -1))(f); len(last) != 1 || last[0].ID != "s" {
+		equal(f, "the newest", want, got(st.ListSessions(f.Context(), store.ListOptions{Limit: 10}))(f))
+		equal(f, "a page", want[3:6], got(st.ListSessions(f.Context(), store.ListOptions{Cursor: want[2].ID, Limit: 3}))(f))
+		if last := got(st.ListSessions(f.Context(), store.ListOptions{Cursor: want[9].ID, Limit: -1}))(f); len(last) != 1 || last[0].ID != "s" {
 			f.Errorf("the oldest are %v", last)
 		}
-		if rest := got(st.ListSessions(f.Context(), "s", 0))(f); len(rest) > 0 {
+		if rest := got(st.ListSessions(f.Context(), store.ListOptions{Cursor: "s"}))(f); len(rest) > 0 {
 			f.Errorf("behind the oldest there are %v", rest)
 		}
-		_, err := st.ListSessions(f.Context(), "never", 0)
+		_, err := st.ListSessions(f.Context(), store.ListOptions{Cursor: "never"})
 		f.refused("a cursor that never was", err, store.ErrInvalid)
 	}
 	// Deleting what was listed moves nothing else.
 	f.must(f.storeA.DeleteSession(f.Context(), want[1].ID))
-	equal(f, "a page after a deletion", want[3:5], got(f.storeB.ListSessions(f.Context(), want[2].ID, 2))(f))
-	rest, err := f.storeB.ListSessions(f.Context(), want[1].ID, 2)
+	equal(f, "a page after a deletion", want[3:5], got(f.storeB.ListSessions(f.Context(), store.ListOptions{Cursor: want[2].ID, Limit: 2}))(f))
+	rest, err := f.storeB.ListSessions(f.Context(), store.ListOptions{Cursor: want[1].ID, Limit: 2})
 	if err != nil {
 		f.refused("a cursor that is gone", err, store.ErrInvalid)
 	} else {
 		equal(f, "a page from a cursor that is gone", want[2:4], rest)
+	}
+}
+
+// Owners whose names begin alike, or have what a key might be made of, do not see each other's.
+func sessionOwners(f *fixture) {
+	owners := []string{"a", "a#0", "ab", "A", "é %/?", strings.Repeat("#", store.MaxOwner)}
+	want := map[string][]store.SessionInfo{}
+	for i := range 4 * len(owners) {
+		f.clock.Advance(time.Second)
+		// The order is not that of the ids.
+		owner := owners[i%len(owners)]
+		info := store.SessionInfo{ID: store.SessionID(fmt.Sprintf("o%d", i*7%24)), Owner: owner, CreatedAt: f.clock.Millis()}
+		s := f.create([]store.Store{f.storeA, f.storeB}[i%2], store.CreateOptions{ID: info.ID, Owner: owner})
+		equal(f, "info of the creator", info, got(s.Info(f.Context()))(f))
+		want[owner] = slices.Insert(want[owner], 0, info) // the newest first
+	}
+	want["nobody"] = nil
+	for _, st := range []store.Store{f.storeA, f.storeB} {
+		for owner, list := range want {
+			equal(f, "all of "+owner, list, append([]store.SessionInfo(nil), got(st.ListSessions(f.Context(), store.ListOptions{Owner: owner}))(f)...))
+			for i, info := range list {
+				equal(f, "info", info, got(f.openSession(st, info.ID).Info(f.Context()))(f))
+				page := got(st.ListSessions(f.Context(), store.ListOptions{Owner: owner, Cursor: info.ID, Limit: 2}))(f)
+				equal(f, "a page", append([]store.SessionInfo(nil), list[i+1:min(i+3, len(list))]...), append([]store.SessionInfo(nil), page...))
+			}
+		}
+		// A cursor is a place in time, whoever's it is.
+		last := want[owners[1]][0].ID
+		equal(f, "older than another's", want["a"], got(st.ListSessions(f.Context(), store.ListOptions{Owner: "a", Cursor: last}))(f))
+		_, err := st.ListSessions(f.Context(), store.ListOptions{Owner: "a", Cursor: "never"})
+		f.refused("a cursor that never was", err, store.ErrInvalid)
+		equal(f, "everybody's", 4*len(owners)+1, len(f.ids(st)))
+	}
+	// A session that is deleted is off every list, and what follows under its id may be someone else's.
+	gone := want["a"][1]
+	f.must(f.storeA.DeleteSession(f.Context(), gone.ID))
+	f.clock.Advance(time.Second)
+	f.create(f.storeB, store.CreateOptions{ID: gone.ID, Owner: "ab"})
+	next := store.SessionInfo{ID: gone.ID, Owner: "ab", CreatedAt: f.clock.Millis()}
+	for _, st := range []store.Store{f.storeA, f.storeB} {
+		equal(f, "after a deletion", slices.Delete(slices.Clone(want["a"]), 1, 2), got(st.ListSessions(f.Context(), store.ListOptions{Owner: "a"}))(f))
+		equal(f, "the next of that id", slices.Insert(slices.Clone(want["ab"]), 0, next),
+			got(st.ListSessions(f.Context(), store.ListOptions{Owner: "ab"}))(f))
 	}
 }
 
