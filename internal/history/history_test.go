@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -69,7 +70,7 @@ func TestConcurrentHistories(t *testing.T) {
 			var total sum
 			for seed := range uint64(100) {
 				random := rand.New(rand.NewPCG(seed, 3))
-				ids := []store.SessionID{store.SessionID("a" + string(rune('0'+seed%10)) + string(rune('0'+seed/10))), store.SessionID("b" + string(rune('0'+seed%10)) + string(rune('0'+seed/10)))}
+				ids := []store.SessionID{store.SessionID(fmt.Sprintf("a%d", seed)), store.SessionID(fmt.Sprintf("b%d", seed))}
 				clean := create(t, stores[:], ids...)
 				through := []store.Store{lossy(stores[0], 2000, 0.04, random), lossy(stores[1], 2000, 0.04, random)}
 				r := history.NewRecorder(clock.Now)
@@ -106,7 +107,7 @@ func reopen(t *testing.T, stores []store.Store, ids []store.SessionID) [][]store
 	return handles
 }
 
-// TestLongRun holds a long history against its stream, which only the witness can.
+// TestLongRun holds a long history against its stream; for a search it is too long.
 func TestLongRun(t *testing.T) {
 	t.Parallel()
 	for name, open := range openers() {

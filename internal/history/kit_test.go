@@ -19,7 +19,8 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/memstore"
 )
 
-const timeout = 20 * time.Second
+// timeout is far more than a search needs, also on a busy machine.
+const timeout = time.Minute
 
 // create makes sessions through the first of several stores on the same data, and returns a handle on each for every store.
 func create(t testing.TB, stores []store.Store, ids ...store.SessionID) [][]store.Session {

@@ -249,14 +249,3 @@ func Sessions(ops []Op) map[store.SessionID][]Op {
 	}
 	return parts
 }
-
-// Unknown counts the open calls.
-func Unknown(ops []Op) int {
-	n := 0
-	for i := range ops {
-		if !ops[i].Known() {
-			n++
-		}
-	}
-	return n
-}

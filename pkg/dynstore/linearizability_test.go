@@ -34,12 +34,12 @@ func impatient(seed uint64, p float64) func(context.Context, time.Duration) erro
 	}
 }
 
-// A histories has two stores on one table, both under the same storm, and a third that meets no fault.
+// A histories is what was recorded of two stores on one table, both under one storm; a third store meets no fault.
 type histories struct {
 	clock  *storetest.Clock
 	stores [2]*dynstore.Store
 	clean  *dynstore.Store
-	played *awsfault.Transport
+	storm  *awsfault.Transport
 	margin time.Duration
 
 	sessions, calls int
@@ -50,7 +50,7 @@ func newHistories(t *testing.T, seed uint64, plan awsfault.Plan) *histories {
 	t.Helper()
 	client, transport := faulty(t, seed)
 	plain := newClient(t)
-	h := &histories{clock: storetest.NewClock(), played: transport, margin: 500 * time.Millisecond}
+	h := &histories{clock: storetest.NewClock(), storm: transport, margin: 500 * time.Millisecond}
 	opts := dynstore.Options{Client: plain, Table: newTable(t, plain), Tenant: emulator.Name(t), Now: h.clock.Now, SkewMargin: h.margin, Sleep: hurry}
 	h.clean = open(t, opts)
 	opts.Client = client
@@ -75,6 +75,8 @@ func (h *histories) run(t *testing.T, w history.Workload, ids ...store.SessionID
 		}
 	}
 	r := history.NewRecorder(h.clock.Now)
+	// A release whose first request is lost and that finds its lease released says that it did it: a holder is taken to release once.
+	w.Once = true
 	w.Advance = h.clock.Advance
 	if err := w.Run(t.Context(), r, handles); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func (h *histories) handle(t *testing.T, st *dynstore.Store, id store.SessionID)
 
 func (h *histories) report(t *testing.T) {
 	t.Helper()
-	t.Logf("%d histories of one session, %d calls: %+v; met %v", h.sessions, h.calls, h.found, h.played.Counts().Faults)
+	t.Logf("%d histories of one session, %d calls: %+v; met %v", h.sessions, h.calls, h.found, h.storm.Counts().Faults)
 	if f := h.found; f.Unknown == 0 || f.Happened == 0 || f.Happened == f.Unknown || f.Fenced == 0 || f.Grants == 0 {
 		t.Error("the histories lack something to judge")
 	}
@@ -130,7 +132,7 @@ func TestLinearizable(t *testing.T) {
 	for seed := range uint64(20) {
 		w := history.Workload{Seed: seed, Clients: 4 + int(seed%5), Calls: 40, Refs: 4, Leases: 2}
 		ops := h.run(t, w, store.SessionID(fmt.Sprintf("a%d", seed)), store.SessionID(fmt.Sprintf("b%d", seed)))
-		if err := history.Linearizable(ops, h.margin, 20*time.Second); err != nil {
+		if err := history.Linearizable(ops, h.margin, time.Minute); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
