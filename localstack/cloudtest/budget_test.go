@@ -41,13 +41,13 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	cold := func() (*process, *kernel.Session) { p := r.process(); return p, p.open() }
-	turn("first", cold, cost{2, 8, 8}, cost{7, 9, 16}, cost{8, 15, 14}, cost{16, 39, 17}, cost{10, 15, 16})
-	turn("cold", cold, cost{2, 8, 8}, cost{10, 9, 20}, cost{10, 15, 16}, cost{16, 39, 20}, cost{10, 15, 18})
+	turn("first", cold, cost{2, 8, 8}, cost{7, 9, 16}, cost{8, 15, 14}, cost{16, 39, 20}, cost{10, 15, 16})
+	turn("cold", cold, cost{2, 8, 8}, cost{10, 9, 20}, cost{10, 15, 16}, cost{16, 39, 22}, cost{10, 15, 18})
 	p := r.process()
 	s := p.open()
 	same := func() (*process, *kernel.Session) { return p, s }
-	turn("warming", same, cost{2, 8, 8}, cost{10, 9, 22}, cost{7, 15, 12}, cost{13, 39, 14}, cost{7, 15, 12})
-	turn("warm", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{7, 15, 12}, cost{13, 39, 14}, cost{7, 15, 12})
+	turn("warming", same, cost{2, 8, 8}, cost{10, 9, 22}, cost{7, 15, 12}, cost{13, 39, 18}, cost{7, 15, 12})
+	turn("warm", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{7, 15, 12}, cost{13, 39, 18}, cost{7, 15, 12})
 
 	r.atMost("a step with nothing to do", cost{5, 2, 12}, p.measure(func() { p.step(s) }))
 	r.atMost("warm send through the SDK", cost{3, 8, 9}, p.measure(func() { p.send("warm") }))

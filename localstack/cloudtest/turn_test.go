@@ -31,11 +31,13 @@ func prose(n int, seed uint32) string {
 // reading is a tool that answers with about 2 KB and may run again.
 func reading(t *testing.T) tool.Tool {
 	t.Helper()
-	return kerneltest.Must(tool.Typed("read", "Reads a file.", tool.ReplaySafe, func(_ context.Context, call tool.Call, _ struct {
+	type input struct {
 		Path string `json:"path"`
-	}) (tool.Outcome, error) {
-		return tool.Text(prose(330, uint32(len(call.ID)+int(call.ID[len(call.ID)-1])))), nil
-	}))(t)
+	}
+	read := func(_ context.Context, call tool.Call, _ input) (tool.Outcome, error) {
+		return tool.Text(prose(330, uint32(call.ID[len(call.ID)-1]))), nil
+	}
+	return kerneltest.Must(tool.Typed("read", "Reads a file.", tool.ReplaySafe, read))(t)
 }
 
 // tokens are how many tokens a reference turn streams, in three responses.
