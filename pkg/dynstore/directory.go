@@ -3,12 +3,10 @@ package dynstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
@@ -102,8 +100,8 @@ func (s *Store) entries(ctx context.Context, prefix, bound string, ascending boo
 // maxPage bounds one page of the session list.
 const maxPage = 1000
 
-// ListSessions implements [store.Store]. It writes nothing; the last sequence numbers are read from the sessions' control items, a hundred
-// at a time. A cursor whose session is gone is [store.ErrInvalid]. A page has at most 1000 sessions.
+// ListSessions implements [store.Store]. It reads the directory alone and nothing of the sessions. A cursor whose session is gone is
+// [store.ErrInvalid]. A page has at most 1000 sessions.
 func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]store.SessionInfo, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -128,49 +126,8 @@ func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]sto
 		return nil, err
 	}
 	infos := make([]store.SessionInfo, len(list))
-	chunks := slices.Collect(slices.Chunk(list, maxActions))
-	err = each(ctx, len(chunks), func(ctx context.Context, i int) error {
-		return s.lastSeqs(ctx, chunks[i], infos[i*maxActions:])
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the sessions of a list: %w", err)
-	}
-	// One that was deleted since the directory was read is left out.
-	return slices.DeleteFunc(infos, func(i store.SessionInfo) bool { return i.ID == "" }), nil
-}
-
-// lastSeqs fills in the infos of at most a hundred sessions.
-func (s *Store) lastSeqs(ctx context.Context, list []entry, infos []store.SessionInfo) error {
-	keys := types.KeysAndAttributes{
-		ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#p, #n"),
-		ExpressionAttributeNames: map[string]string{"#p": attrPartition, "#n": attrSeq},
-	}
-	at := map[string]int{}
 	for i, e := range list {
-		p := partition(s.tenant, e.id, e.incarnation)
-		at[p] = i
-		keys.Keys = append(keys.Keys, key(p, controlKey))
+		infos[i] = store.SessionInfo{ID: e.id, Owner: e.owner, CreatedAt: e.created}
 	}
-	for p := s.pacer(); ; {
-		out, err := call(ctx, s, s.client.BatchGetItem, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{s.table: keys},
-		})
-		if err != nil {
-			return err
-		}
-		for _, it := range out.Responses[s.table] {
-			seq, err := intOf(it, attrSeq)
-			if err != nil {
-				return err
-			}
-			i := at[textOf(it, attrPartition)]
-			infos[i] = store.SessionInfo{ID: list[i].id, Owner: list[i].owner, CreatedAt: list[i].created, LastSeq: store.Seq(seq)}
-		}
-		if keys.Keys = out.UnprocessedKeys[s.table].Keys; len(keys.Keys) == 0 {
-			return nil
-		}
-		if err := p.wait(ctx, firstWait, errUnprocessed); err != nil {
-			return err
-		}
-	}
+	return infos, nil
 }

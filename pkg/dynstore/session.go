@@ -31,7 +31,7 @@ func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
 	if err != nil {
 		return store.SessionInfo{}, err
 	}
-	return store.SessionInfo{ID: s.id, Owner: s.owner, CreatedAt: c.created, LastSeq: c.seq}, nil
+	return store.SessionInfo{ID: s.id, Owner: s.owner, CreatedAt: c.created}, nil
 }
 
 // Close implements [store.Session].

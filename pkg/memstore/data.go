@@ -110,9 +110,9 @@ func (d *data) before(position int64) []*repository {
 	return slices.Clone(d.order[:i])
 }
 
-// info returns the row of r. The caller holds the repository's lock.
+// info returns the row of r.
 func (r *repository) info() store.SessionInfo {
-	return store.SessionInfo{ID: r.id, Owner: r.owner, CreatedAt: r.created, LastSeq: r.last}
+	return store.SessionInfo{ID: r.id, Owner: r.owner, CreatedAt: r.created}
 }
 
 func (d *data) positionOf(id store.SessionID) (int64, bool) {

@@ -36,9 +36,7 @@ func (s *Store) ListSessions(ctx context.Context, opts store.ListOptions) ([]sto
 		if opts.Owner != "" && r.owner != opts.Owner {
 			continue
 		}
-		r.mu.RLock()
 		infos = append(infos, r.info())
-		r.mu.RUnlock()
 	}
 	return infos, nil
 }

@@ -90,7 +90,7 @@ func (s *session) Info(ctx context.Context) (store.SessionInfo, error) {
 	return l.SessionInfo, nil
 }
 
-const infoColumns = "key, id, owner, created_at, next_seq"
+const infoColumns = "key, id, owner, created_at"
 
 func readListed(row []driver.Value) (listed, error) {
 	key, err := asInt(row[0])
@@ -105,9 +105,9 @@ func readListed(row []driver.Value) (listed, error) {
 	if err != nil {
 		return listed{}, err
 	}
-	at, next, err := seqs(row[3], row[4])
+	at, err := asInt(row[3])
 	return listed{key: key, SessionInfo: store.SessionInfo{
-		ID: store.SessionID(id), Owner: owner, CreatedAt: store.Millis(at), LastSeq: next - 1,
+		ID: store.SessionID(id), Owner: owner, CreatedAt: store.Millis(at),
 	}}, err
 }
 

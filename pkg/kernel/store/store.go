@@ -67,12 +67,11 @@ type ListOptions struct {
 	Limit  int       // how many at most; zero or less: [DefaultPage]
 }
 
-// A SessionInfo is one row of the list.
+// A SessionInfo is one row of the list. Nothing in it ever changes, so that a list needs no look at the sessions.
 type SessionInfo struct {
 	ID        SessionID
 	Owner     string
 	CreatedAt Millis
-	LastSeq   Seq
 }
 
 // A CreateOutcome is [SessionCreated] or [SessionExists].
