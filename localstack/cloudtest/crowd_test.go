@@ -65,7 +65,7 @@ func TestCrowdOnOneLane(t *testing.T) {
 				if receipt := k.Ref(ref.Key(submission(k, i).Key)); receipt != q.Change {
 					t.Errorf("process %d: the receipt is %s, want %s", i, receipt.Short(), q.Change.Short())
 				}
-				if again, err := sessions[i].Submit(k.Ctx, submission(k, i)); again != kernel.SubmitOutcome(kernel.Duplicate{Change: q.Change}) || err != nil {
+				if again, err := sessions[i].Submit(k.Ctx, submission(k, i)); again != kernel.SubmitOutcome(kernel.Duplicate(q)) || err != nil {
 					t.Errorf("process %d again: %#v, %v", i, again, err)
 				}
 			}
