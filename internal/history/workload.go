@@ -21,8 +21,6 @@ type Workload struct {
 	Calls   int // of each client
 	Refs    int
 	Leases  int
-	// Once keeps a client from releasing a lease again when it knows that it has released it.
-	Once bool
 	// Advance moves the stores' clock.
 	Advance func(time.Duration)
 	// Turn is called by a client before each of its calls; nil lets them run freely.
@@ -39,7 +37,7 @@ func (w Workload) Run(ctx context.Context, r *Recorder, handles [][]store.Sessio
 			Workload: w, id: i, random: rand.New(rand.NewPCG(w.Seed, uint64(i))),
 		}
 		for _, s := range handles[i%len(handles)] {
-			c.desks = append(c.desks, &desk{s: r.Wrap(s, i), seen: map[ref.Name]object.OID{}, leases: map[ref.Name]store.Lease{}, gave: map[string]bool{}})
+			c.desks = append(c.desks, &desk{s: r.Wrap(s, i), seen: map[ref.Name]object.OID{}, leases: map[ref.Name]store.Lease{}})
 		}
 		wg.Go(func() { errs[i] = c.run(ctx) })
 	}
@@ -62,7 +60,6 @@ type desk struct {
 	s      store.Session
 	seen   map[ref.Name]object.OID
 	leases map[ref.Name]store.Lease
-	gave   map[string]bool // the owners of leases that it knows to have released
 }
 
 func (c *client) run(ctx context.Context) error {
@@ -156,18 +153,12 @@ func (c *client) update(ctx context.Context, d *desk) error {
 		}
 		opts.Release = c.chance(0.1)
 	}
-	if opts.Renew != 0 {
-		d.forgetExpiry(*opts.Lease)
-	}
 	out, err := d.s.UpdateRefs(ctx, updates, opts)
 	if err != nil {
 		return err
 	}
 	switch out := out.(type) {
 	case store.Updated:
-		if opts.Release {
-			d.gave[opts.Lease.Owner] = true
-		}
 		for _, u := range updates {
 			d.seen[u.Name] = u.To
 		}
@@ -177,12 +168,6 @@ func (c *client) update(ctx context.Context, d *desk) error {
 		c.lost(d, opts.Lease)
 	}
 	return nil
-}
-
-// forgetExpiry keeps a lease whose expiry changes without an answer that tells it.
-func (d *desk) forgetExpiry(l store.Lease) {
-	l.ExpiresAt = 0
-	d.leases[l.Name] = l
 }
 
 // lost forgets a lease, mostly.
@@ -222,7 +207,6 @@ func (c *client) lease(ctx context.Context, d *desk) error {
 	p := c.random.Float64()
 	switch {
 	case mine && p < 0.4:
-		d.forgetExpiry(l)
 		renewed, ok, err := d.s.RenewLease(ctx, l, c.ttl())
 		if err != nil {
 			return err
@@ -232,12 +216,10 @@ func (c *client) lease(ctx context.Context, d *desk) error {
 			return nil
 		}
 		c.lost(d, &l)
-	case mine && p < 0.65 && (!c.Once || !d.gave[l.Owner]):
-		ok, err := d.s.ReleaseLease(ctx, l)
-		if err != nil {
+	case mine && p < 0.65:
+		if _, err := d.s.ReleaseLease(ctx, l); err != nil {
 			return err
 		}
-		d.gave[l.Owner] = d.gave[l.Owner] || ok
 		c.lost(d, &l)
 	default:
 		out, err := d.s.AcquireLease(ctx, name, c.ttl())

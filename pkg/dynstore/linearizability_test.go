@@ -79,8 +79,6 @@ func (h *histories) run(t *testing.T, w history.Workload, ids ...store.SessionID
 		}
 	}
 	r := history.NewRecorder(h.clock.Now)
-	// A release whose first request is lost and that finds its lease released says that it did it: a holder is taken to release once.
-	w.Once = true
 	w.Advance = h.clock.Advance
 	if err := w.Run(t.Context(), r, handles); err != nil {
 		t.Fatal(err)
