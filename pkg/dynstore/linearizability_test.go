@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/stepwell-dev/stepwell/internal/awsfault"
 	"github.com/stepwell-dev/stepwell/internal/history"
@@ -147,4 +150,55 @@ func TestLongHistory(t *testing.T) {
 	h := newHistories(t, 12, awsfault.Storm(0.02))
 	h.run(t, history.Workload{Seed: 1, Clients: 8, Calls: 300, Refs: 6, Leases: 3}, "long")
 	h.report(t)
+}
+
+// A forgetful cloud says of some transactions that they were made, and does not make them.
+type forgetful struct {
+	dynstore.API
+	n atomic.Int64
+}
+
+func (f *forgetful) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if f.n.Add(1)%5 == 0 {
+		return &dynamodb.TransactWriteItemsOutput{}, nil
+	}
+	return f.API.TransactWriteItems(ctx, in, opts...)
+}
+
+// TestABrokenStoreIsRejected proves that both checkers see what goes wrong in this store too.
+func TestABrokenStoreIsRejected(t *testing.T) {
+	t.Parallel()
+	client := newClient(t)
+	clock := storetest.NewClock()
+	opts := dynstore.Options{Client: client, Table: newTable(t, client), Now: clock.Now, Sleep: hurry}
+	clean := open(t, opts)
+	opts.Client = &forgetful{API: client}
+	broken := open(t, opts)
+	for seed := range uint64(3) {
+		id := store.SessionID(fmt.Sprintf("s%d", seed))
+		if _, err := clean.CreateSession(t.Context(), store.CreateOptions{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := broken.OpenSession(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := history.NewRecorder(clock.Now)
+		w := history.Workload{Seed: seed, Clients: 4, Calls: 40, Refs: 3, Leases: 2, Advance: clock.Advance}
+		if err := w.Run(t.Context(), r, [][]store.Session{{s}}); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = clean.OpenSession(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := history.Stream(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, byWitness := history.Witness(r.Ops(), stream, 0)
+		bySearch := history.Linearizable(r.Ops(), 0, time.Minute)
+		if byWitness == nil || bySearch == nil {
+			t.Errorf("seed %d: the witness says %v, the search %v", seed, byWitness, bySearch)
+		}
+	}
 }
