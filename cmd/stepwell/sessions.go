@@ -13,7 +13,7 @@ import (
 
 func (a *app) sessionsCommand() *cobra.Command {
 	var limit int
-	var cursor string
+	var cursor, owner string
 	listing := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first",
 		Example: `  stepwell sessions list
@@ -21,7 +21,7 @@ func (a *app) sessionsCommand() *cobra.Command {
   stepwell sessions list --cursor ses_0190`,
 		Args: cobra.NoArgs,
 		RunE: a.do(a.on(func(ctx context.Context, t *target, _ []string) error {
-			page, err := t.ListSessions(ctx, api.ListSessionsOptions{Cursor: cursor, Limit: limit})
+			page, err := t.ListSessions(ctx, api.ListSessionsOptions{Owner: owner, Cursor: cursor, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -40,6 +40,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 	for _, l := range []*cobra.Command{c, listing} {
 		l.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("how many (default %d, at most %d)", api.DefaultPage, api.MaxPage))
 		l.Flags().StringVar(&cursor, "cursor", "", "go on after this session")
+		l.Flags().StringVar(&owner, "owner", "", "only those that this user made")
 	}
 	c.AddCommand(listing, a.createSessionCommand(), a.renameSessionCommand(), a.deleteSessionCommand())
 	for _, sub := range c.Commands() {

@@ -33,6 +33,7 @@ type HeadOptions struct {
 
 // ListSessionsOptions page through the sessions.
 type ListSessionsOptions struct {
+	Owner  string `json:"owner,omitzero"`  // only those that the actor with this user id made; empty: all
 	Cursor string `json:"cursor,omitzero"` // of an earlier [SessionPage]
 	Limit  int    `json:"limit,omitzero"`  // 0: [DefaultPage]; at most [MaxPage]
 }

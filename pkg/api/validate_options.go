@@ -33,7 +33,7 @@ func (o HeadOptions) Validate() error { return first(o.SessionID.Check(), checkN
 
 // Validate reports the first rule that o breaks.
 func (o ListSessionsOptions) Validate() error {
-	return first(checkText("/cursor", o.Cursor, MaxRefPrefix), checkLimit(o.Limit))
+	return first(checkText("/owner", o.Owner, MaxKey), checkText("/cursor", o.Cursor, MaxRefPrefix), checkLimit(o.Limit))
 }
 
 // Validate reports the first rule that o breaks.

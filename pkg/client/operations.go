@@ -26,7 +26,7 @@ func (c *Client) GetSession(ctx context.Context, o api.SessionOptions) (api.Sess
 
 // ListSessions returns a page of sessions.
 func (c *Client) ListSessions(ctx context.Context, o api.ListSessionsOptions) (api.SessionPage, error) {
-	return ask[api.SessionPage](ctx, c, o, get("/sessions", params("cursor", o.Cursor, "limit", number(o.Limit))))
+	return ask[api.SessionPage](ctx, c, o, get("/sessions", params("owner", o.Owner, "cursor", o.Cursor, "limit", number(o.Limit))))
 }
 
 // RenameSession sets or removes the session's name.

@@ -237,7 +237,7 @@ func operations() []operation {
 		{"Landing", func(ctx context.Context, s svc) (any, error) { return s.Landing(ctx) }},
 		op("CreateSession", svc.CreateSession, api.CreateSessionOptions{SessionID: "s", Name: "n", Key: "k", Actor: ada}),
 		op("GetSession", svc.GetSession, api.SessionOptions{SessionID: "s"}),
-		op("ListSessions", svc.ListSessions, api.ListSessionsOptions{Cursor: "a&b", Limit: 7}),
+		op("ListSessions", svc.ListSessions, api.ListSessionsOptions{Owner: "ö & x", Cursor: "a&b", Limit: 7}),
 		op0("RenameSession", svc.RenameSession, api.RenameSessionOptions{SessionID: "s", Actor: ada}),
 		op0("SetPinned", svc.SetPinned, api.FlagSessionOptions{SessionID: "s", On: true}),
 		op0("SetArchived", svc.SetArchived, api.FlagSessionOptions{SessionID: "s", Actor: ada}),

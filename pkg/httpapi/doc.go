@@ -6,7 +6,7 @@
 //
 //	GET    /v1/landing                                 the landing policy
 //	POST   /v1/sessions                                create: created | exists                       (Idempotency-Key)
-//	GET    /v1/sessions?cursor&limit                   a page
+//	GET    /v1/sessions?owner&cursor&limit             a page
 //	GET    /v1/sessions/{id}
 //	PATCH  /v1/sessions/{id}                           name, pinned, archived; each on its own
 //	DELETE /v1/sessions/{id}                           204, also when it is gone already

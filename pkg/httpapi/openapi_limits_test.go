@@ -56,6 +56,7 @@ func TestOpenAPI_hasTheLimits(t *testing.T) {
 		schemas + "CreateHead/properties/head/maxLength":     "maxName",
 		parameters + "headPath/schema/maxLength":             "maxName",
 		parameters + "cursor/schema/maxLength":               "maxRefPrefix",
+		parameters + "owner/schema/maxLength":                "maxKey",
 		parameters + "prefix/schema/maxLength":               "maxRefPrefix",
 		parameters + "ref/schema/maxLength":                  "maxRefPrefix",
 		parameters + "limit/schema/maximum":                  "maxPage",

@@ -335,9 +335,14 @@ func TestOtherWebSitesAreKeptOut(t *testing.T) {
 }
 
 func TestListSessionsLinksTheNextPage(t *testing.T) {
-	w := call(t, httpapi.New(&fake{}, nil), "GET", "/v1/sessions?limit=2", "")
-	if got, want := w.Header().Get("Link"), `</v1/sessions?cursor=n&limit=2>; rel="next"`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	for query, want := range map[string]string{
+		"limit=2":                `</v1/sessions?cursor=n&limit=2>; rel="next"`,
+		"owner=a%26b&cursor=old": `</v1/sessions?cursor=n&owner=a%26b>; rel="next"`,
+	} {
+		w := call(t, httpapi.New(&fake{}, nil), "GET", "/v1/sessions?"+query, "")
+		if got := w.Header().Get("Link"); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
 	}
 }
 

@@ -37,8 +37,8 @@ func (h *Handler) createSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
-	q := newQuery(r, "cursor", "limit")
-	o := api.ListSessionsOptions{Cursor: q.text("cursor"), Limit: q.limit()}
+	q := newQuery(r, "owner", "cursor", "limit")
+	o := api.ListSessionsOptions{Owner: q.text("owner"), Cursor: q.text("cursor"), Limit: q.limit()}
 	if err := firstError(q.err, o.Validate()); err != nil {
 		return err
 	}
@@ -48,6 +48,9 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	if page.HasMore {
 		next := url.Values{"cursor": {page.Next}}
+		if o.Owner != "" {
+			next.Set("owner", o.Owner)
+		}
 		if o.Limit > 0 {
 			next.Set("limit", strconv.Itoa(o.Limit))
 		}

@@ -138,7 +138,9 @@ func (s *Stepwell) ListSessions(ctx context.Context, opts api.ListSessionsOption
 	if err := s.ready(); err != nil {
 		return api.SessionPage{}, err
 	}
-	rows, err := s.opts.Store.ListSessions(ctx, store.ListOptions{Cursor: store.SessionID(opts.Cursor), Limit: limit + 1})
+	rows, err := s.opts.Store.ListSessions(ctx, store.ListOptions{
+		Owner: opts.Owner, Cursor: store.SessionID(opts.Cursor), Limit: limit + 1,
+	})
 	if err != nil {
 		if errors.Is(err, store.ErrInvalid) {
 			return api.SessionPage{}, api.Invalid("/cursor", "%v", err)

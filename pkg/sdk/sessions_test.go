@@ -29,6 +29,33 @@ func (k *kit) create(opts api.CreateSessionOptions) (info api.SessionInfo, creat
 	panic("unreachable")
 }
 
+// The sessions of an actor are listed by its user id, and come by pages like all of them.
+func TestListSessions_ofAnOwner(t *testing.T) {
+	stores(t, func(t *testing.T, s store.Store) {
+		k := newKit(t, s, nil)
+		for i := range 6 {
+			k.create(api.CreateSessionOptions{
+				SessionID: api.SessionID(fmt.Sprint("ses_", i)), Actor: &object.Actor{ClientID: "c", UserID: []string{"ann", "bob"}[i%2]},
+			})
+		}
+		for owner, want := range map[string][]string{"ann": {"ses_4", "ses_2", "ses_0"}, "bob": {"ses_5", "ses_3", "ses_1"}, "carol": nil} {
+			var got []string
+			for cursor := ""; ; {
+				p := do[api.SessionPage](k)(k.host.ListSessions(k.ctx, api.ListSessionsOptions{Owner: owner, Cursor: cursor, Limit: 2}))
+				for _, it := range p.Items {
+					got = append(got, string(it.SessionID))
+				}
+				if cursor = p.Next; cursor == "" {
+					break
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the sessions of %s: %s", owner, diff)
+			}
+		}
+	})
+}
+
 func TestC183_TheSessionListIsPagedNewestFirst(t *testing.T) {
 	stores(t, func(t *testing.T, s store.Store) {
 		k := newKit(t, s, nil)
