@@ -2,9 +2,12 @@ package cloudtest_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
@@ -62,11 +65,11 @@ const stepTrips = 5
 func TestBudgets_Reply(t *testing.T) {
 	r := newRig(t, builtin.Ask())
 	r.unwatched = true
-	ask := func(id string) (run string, wait object.OID) {
+	ask := func(id string) (p *process, s *kernel.Session, wait kernel.SignalOptions) {
 		r.player.Then(scripted.Call(id, "ask", `{"title":"Which?","choices":[{"id":"yes","label":"Yes"}]}`), scripted.End(message.StopToolUse),
 			scripted.Text("Good."), scripted.End(message.StopEnd))
-		p := r.process()
-		s := p.open()
+		p = r.process()
+		s = p.open()
 		p.submit(s, id)
 		for range 3 {
 			p.step(s)
@@ -79,27 +82,33 @@ func TestBudgets_Reply(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no effect", refs[0].Name)
 		}
-		return effect.Run, refs[0].OID
+		return p, s, kernel.SignalOptions{RunID: effect.Run, CallID: effect.Call, WaitID: refs[0].OID, Signal: jsontext.Value(`{"picked":["yes"]}`)}
 	}
-	answer := jsontext.Value(`{"picked":["yes"]}`)
-
-	run, wait := ask("toolu_1")
-	p := r.process()
-	s := p.open()
-	r.atMost("cold reply", cost{3, 8, 6}, p.measure(func() {
-		out := kerneltest.Must(s.Signal(t.Context(), kernel.SignalOptions{RunID: run, CallID: "toolu_1", WaitID: wait, Signal: answer}))(t)
-		if _, ok := out.(kernel.Signalled); !ok {
-			t.Errorf("replying: %#v", out)
+	reply := func(s *kernel.Session, opts kernel.SignalOptions) func() {
+		return func() {
+			out := kerneltest.Must(s.Signal(t.Context(), opts))(t)
+			if _, ok := out.(kernel.Signalled); !ok {
+				t.Errorf("replying: %#v", out)
+			}
 		}
-	})).within(r, 2)
+	}
+	p, s, wait := ask("toolu_1")
+	r.atMost("reply by the process that ran the call", cost{1, 8, 0}, p.measure(reply(s, wait))).within(r, 2)
 	for range 2 {
 		p.step(s)
 	}
-	_, wait = ask("toolu_2")
+	_, _, wait = ask("toolu_2")
 	p = r.process()
-	r.atMost("cold reply through the SDK, opening included", cost{5, 8, 10}, p.measure(func() {
+	s = p.open()
+	r.atMost("cold reply", cost{3, 8, 6}, p.measure(reply(s, wait))).within(r, 2)
+	for range 2 {
+		p.step(s)
+	}
+	_, _, wait = ask("toolu_3")
+	p = r.process()
+	r.atMost("cold reply through the SDK, opening included", cost{5, 8, 13}, p.measure(func() {
 		out := kerneltest.Must(p.host.Reply(t.Context(), api.ReplyOptions{
-			SessionID: api.SessionID(kerneltest.Session), CallID: "toolu_2", WaitID: wait, Reply: answer,
+			SessionID: api.SessionID(kerneltest.Session), CallID: wait.CallID, WaitID: wait.WaitID, Reply: wait.Signal,
 		}))(t)
 		if _, ok := out.(api.Signalled); !ok {
 			t.Errorf("replying: %#v", out)
@@ -167,5 +176,37 @@ func TestBudgets_LongSession(t *testing.T) {
 		r.atMost(fmt.Sprintf("cold land behind a checkpoint on %d commits", length), cost{11, 9, 50}, p.measure(func() {
 			kerneltest.Must(s.Step(t.Context(), opts))(t)
 		})).within(r, stepTrips)
+	}
+}
+
+// A body beyond 8 KB costs one request of S3 each way, beside its item.
+func TestBudgets_LargeObject(t *testing.T) {
+	r := newRig(t)
+	random := make([]byte, 64<<10)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random) // it never fails
+	large := encoded(t, object.Blob{Value: kerneltest.Must(json.Marshal(random))(t)})
+	p := r.process()
+	s := p.open()
+	r.atMost("put an object of 64 KB that does not compress", cost{4, 2, 1}, p.measure(func() {
+		if err := s.PutObjects(t.Context(), []object.Encoded{large}); err != nil {
+			t.Error(err)
+		}
+	}))
+	p.requests(map[string]int{"GetItem": 1, "UpdateItem": 1, "PutObject": 1, "BatchWriteItem": 1})
+	p = r.process()
+	s = p.open()
+	r.atMost("get it, cold", cost{2, 0, 0.5}, p.measure(func() {
+		if _, ok, err := s.GetObject(t.Context(), large.OID); err != nil || !ok {
+			t.Errorf("getting it: %v, %v", ok, err)
+		}
+	}))
+	p.requests(map[string]int{"BatchGetItem": 1, "GetObject": 1})
+}
+
+// requests expects what was measured last to have made exactly these.
+func (p *process) requests(want map[string]int) {
+	p.Helper()
+	if diff := cmp.Diff(want, p.Counts().Requests); diff != "" {
+		p.Errorf("it makes other requests: %s", diff)
 	}
 }

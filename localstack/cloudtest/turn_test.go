@@ -72,7 +72,7 @@ func TestReferenceTurn(t *testing.T) {
 	for _, tc := range []struct {
 		flushes           int
 		serverless, drive float64 // write units at most
-	}{{3, 140, 136}, {12, 151, 146}, {30, 177, 170}, {300, 510, 506}} {
+	}{{3, 140, 136}, {12, 151, 146}, {30, 177, 170}, {300, 515, 515}} {
 		t.Run(fmt.Sprintf("%d flushes", tc.flushes), func(t *testing.T) {
 			turns := 2 // in a young session, and in one with a history
 			if tc.flushes > 30 {
