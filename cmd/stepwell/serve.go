@@ -38,7 +38,7 @@ commands on this machine find it by the store's file. Without a key it answers w
 SIGINT and SIGTERM stop it; runs under way are given back and go on at the next start. Nothing is trimmed or collected by
 itself: see gc.`,
 		Example: `  stepwell serve
-  stepwell serve --addr 127.0.0.1:0 --store /tmp/try.db
+  stepwell serve --addr 127.0.0.1:0 --store try.db
   OPENAI_API_KEY=... stepwell serve --model openai/gpt-4.1-mini`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
