@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stepwell-dev/stepwell/internal/unpack"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
@@ -34,19 +35,19 @@ func (b batch) encode() []byte {
 
 var errPack = errors.New("stored events are malformed")
 
-func decodeBatch(r *reader) (batch, error) {
+func decodeBatch(r *unpack.Reader) (batch, error) {
 	var b batch
-	copy(b.tx[:], r.take(len(b.tx)))
-	b.at = store.Millis(r.int())
-	n := r.int()
-	if r.bad || n > len(r.rest) {
+	copy(b.tx[:], r.Take(len(b.tx)))
+	b.at = store.Millis(r.Int())
+	n := r.Int()
+	if r.Bad || n > len(r.Rest) {
 		return batch{}, errPack
 	}
 	b.events = make([][]byte, n)
 	for i := range b.events {
-		b.events[i] = r.take(r.int())
+		b.events[i] = r.Take(r.Int())
 	}
-	if r.bad {
+	if r.Bad {
 		return batch{}, errPack
 	}
 	return b, nil
@@ -72,7 +73,7 @@ func (r record) event() (store.Event, error) {
 func records(encoded [][]byte, last store.Seq) ([]record, error) {
 	var out []record
 	for _, data := range encoded {
-		for r := (&reader{rest: data}); len(r.rest) > 0; {
+		for r := (&unpack.Reader{Rest: data}); len(r.Rest) > 0; {
 			b, err := decodeBatch(r)
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepwell-dev/stepwell/internal/unpack"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -59,16 +60,16 @@ func decodeBucket(it item) (*bucket, error) {
 		return nil, fmt.Errorf("%w: %w", errRefs, err)
 	}
 	b := &bucket{stamp: store.Seq(stamp), refs: map[ref.Name]object.OID{}}
-	r := &reader{rest: binaryOf(it, attrRefs)}
+	r := &unpack.Reader{Rest: binaryOf(it, attrRefs)}
 	var last ref.Name
-	for len(r.rest) > 0 {
-		shared := r.int()
+	for len(r.Rest) > 0 {
+		shared := r.Int()
 		if shared > len(last) {
 			return nil, errRefs
 		}
-		name := last[:shared] + ref.Name(r.take(r.int()))
-		oid := r.take(len(object.OID{}))
-		if r.bad {
+		name := last[:shared] + ref.Name(r.Take(r.Int()))
+		oid := r.Take(len(object.OID{}))
+		if r.Bad {
 			return nil, errRefs
 		}
 		b.refs[name] = object.OID(oid)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/stepwell-dev/stepwell/internal/unpack"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -83,12 +84,12 @@ func encodeRefEvent(e store.RefEvent) ([]byte, error) {
 }
 
 func decodeEvent(data []byte) (store.EventBody, error) {
-	r := &reader{rest: data}
-	switch form := r.byte(); {
-	case r.bad:
+	r := &unpack.Reader{Rest: data}
+	switch form := r.Byte(); {
+	case r.Bad:
 		return nil, errEvent
 	case form == eventJSON:
-		return store.DecodeEvent(r.rest)
+		return store.DecodeEvent(r.Rest)
 	case form == eventRef:
 		return decodeRefEvent(r)
 	case form == eventDelta:
@@ -98,23 +99,23 @@ func decodeEvent(data []byte) (store.EventBody, error) {
 	}
 }
 
-func decodeRefEvent(r *reader) (store.EventBody, error) {
+func decodeRefEvent(r *unpack.Reader) (store.EventBody, error) {
 	var e store.RefEvent
-	flags := r.byte()
+	flags := r.Byte()
 	if flags&hasFrom != 0 {
-		copy(e.From[:], r.take(len(e.From)))
+		copy(e.From[:], r.Take(len(e.From)))
 	}
 	if flags&hasTo != 0 {
-		copy(e.To[:], r.take(len(e.To)))
+		copy(e.To[:], r.Take(len(e.To)))
 	}
-	e.Name, e.Reason = ref.Name(r.text()), r.text()
+	e.Name, e.Reason = ref.Name(r.Text()), r.Text()
 	if flags&hasActor != 0 {
 		e.Actor = new(object.Actor)
-		if err := json.Unmarshal(r.take(len(r.rest)), e.Actor, json.RejectUnknownMembers(true)); err != nil {
+		if err := json.Unmarshal(r.Take(len(r.Rest)), e.Actor, json.RejectUnknownMembers(true)); err != nil {
 			return nil, fmt.Errorf("%w: actor: %w", errEvent, err)
 		}
 	}
-	if r.bad || len(r.rest) != 0 || flags > hasFrom|hasTo|hasActor || e.Reason == "" {
+	if r.Bad || len(r.Rest) != 0 || flags > hasFrom|hasTo|hasActor || e.Reason == "" {
 		return nil, errEvent
 	}
 	if err := e.Name.Check(); err != nil {
@@ -134,12 +135,12 @@ func encodeDelta(e store.DeltaEvent) []byte {
 	return append(out, e.Delta...)
 }
 
-func decodeDelta(r *reader) (store.EventBody, error) {
-	e := store.DeltaEvent{RunID: r.text(), Part: store.DeltaPart(r.text()), Attempt: r.int(), Index: r.int()}
-	if r.bad {
+func decodeDelta(r *unpack.Reader) (store.EventBody, error) {
+	e := store.DeltaEvent{RunID: r.Text(), Part: store.DeltaPart(r.Text()), Attempt: r.Int(), Index: r.Int()}
+	if r.Bad {
 		return nil, errEvent
 	}
-	e.Delta = string(r.rest)
+	e.Delta = string(r.Rest)
 	if err := store.CheckEvents([]store.EventBody{e}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errEvent, err)
 	}

@@ -1,6 +1,9 @@
 package dynstore
 
-import "github.com/stepwell-dev/stepwell/pkg/kernel/object"
+import (
+	"github.com/stepwell-dev/stepwell/internal/unpack"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+)
 
 // A link says where an object stands in its chain and which objects before it a reader should fetch with it.
 //
@@ -84,8 +87,8 @@ func decodeLink(it item) link {
 		return link{} // hints only
 	}
 	l := link{generation: int(g)}
-	for r := (&reader{rest: binaryOf(it, attrAncestors)}); len(r.rest) >= len(object.OID{}); {
-		l.ancestors = append(l.ancestors, object.OID(r.take(len(object.OID{}))))
+	for r := (&unpack.Reader{Rest: binaryOf(it, attrAncestors)}); len(r.Rest) >= len(object.OID{}); {
+		l.ancestors = append(l.ancestors, object.OID(r.Take(len(object.OID{}))))
 	}
 	if g > 0 {
 		l.ancestors = l.ancestors[:min(len(l.ancestors), len(listed(l.generation)))]

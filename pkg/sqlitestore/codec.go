@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/stepwell-dev/stepwell/internal/unpack"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -164,24 +165,24 @@ func packRef(e store.RefEvent) ([]byte, error) {
 }
 
 func unpackRef(row []byte) (store.EventBody, error) {
-	r := &rowReader{rest: row}
-	flags := r.byte()
+	r := &unpack.Reader{Rest: row}
+	flags := r.Byte()
 	var e store.RefEvent
 	if flags&hasFrom != 0 {
-		copy(e.From[:], r.take(len(e.From)))
+		copy(e.From[:], r.Take(len(e.From)))
 	}
 	if flags&hasTo != 0 {
-		copy(e.To[:], r.take(len(e.To)))
+		copy(e.To[:], r.Take(len(e.To)))
 	}
-	e.Name, e.Reason = ref.Name(r.text()), r.text()
+	e.Name, e.Reason = ref.Name(r.Text()), r.Text()
 	if flags&hasActor != 0 {
 		e.Actor = new(object.Actor)
-		if err := json.Unmarshal(r.take(len(r.rest)), e.Actor, json.RejectUnknownMembers(true)); err != nil {
+		if err := json.Unmarshal(r.Take(len(r.Rest)), e.Actor, json.RejectUnknownMembers(true)); err != nil {
 			return nil, fmt.Errorf("%w: actor: %w", errEvent, err)
 		}
 	}
 	switch {
-	case r.bad, len(r.rest) != 0, flags > hasFrom|hasTo|hasActor, e.Reason == "":
+	case r.Bad, len(r.Rest) != 0, flags > hasFrom|hasTo|hasActor, e.Reason == "":
 		return nil, errEvent
 	}
 	if err := e.Name.Check(); err != nil {
@@ -205,11 +206,11 @@ func (c *codec) packDelta(e store.DeltaEvent) ([]byte, error) {
 }
 
 func (c *codec) unpackDelta(row []byte) (store.EventBody, error) {
-	r := &rowReader{rest: row}
-	how := r.byte()
-	e := store.DeltaEvent{RunID: r.text(), Part: store.DeltaPart(r.text()), Attempt: r.int(), Index: r.int()}
-	text, err := c.unpack(int64(how), r.rest)
-	if err != nil || r.bad || !utf8.Valid(text) {
+	r := &unpack.Reader{Rest: row}
+	how := r.Byte()
+	e := store.DeltaEvent{RunID: r.Text(), Part: store.DeltaPart(r.Text()), Attempt: r.Int(), Index: r.Int()}
+	text, err := c.unpack(int64(how), r.Rest)
+	if err != nil || r.Bad || !utf8.Valid(text) {
 		return nil, errEvent
 	}
 	e.Delta = string(text)
@@ -221,45 +222,4 @@ func (c *codec) unpackDelta(row []byte) (store.EventBody, error) {
 
 func appendText(row []byte, s string) []byte {
 	return append(binary.AppendUvarint(row, uint64(len(s))), s...)
-}
-
-// A rowReader takes a row apart. After a shortage bad is set and everything reads as zero.
-type rowReader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *rowReader) take(n int) []byte {
-	if n < 0 || n > len(r.rest) {
-		r.bad, r.rest = true, nil
-		return nil
-	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *rowReader) byte() byte {
-	if b := r.take(1); len(b) == 1 {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *rowReader) int() int {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v > 1<<53 {
-		r.bad, r.rest = true, nil
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return int(v)
-}
-
-func (r *rowReader) text() string {
-	b := r.take(r.int())
-	if !utf8.Valid(b) {
-		r.bad = true
-	}
-	return string(b)
 }
