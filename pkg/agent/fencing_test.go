@@ -3,7 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,11 +56,13 @@ func (w *world) bring(lease store.Lease, state string) {
 		return
 	}
 	ctx := w.t.Context()
-	opened, err := w.OpenEffect(ctx, lease, w.run().ID, message.ToolCall{ID: "a", Name: "t", Arguments: jsontext.Value("{}")}, object.ReplaySafe)
+	opened, err := w.OpenEffects(ctx, lease, w.run().ID, []kernel.Opening{{
+		Call: message.ToolCall{ID: "a", Name: "t", Arguments: jsontext.Value("{}")}, Replay: object.ReplaySafe,
+	}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	seen := opened.(kernel.Opened).State
+	seen := opened.(kernel.Opened).Calls[0].EffectState
 	must := func(outcome kernel.EffectOutcome, err error) kernel.EffectState {
 		w.t.Helper()
 		moved, ok := outcome.(kernel.Moved)
@@ -117,7 +119,7 @@ func TestAStaleRunnerIsFencedWhateverTheEffect(t *testing.T) {
 			before := w.freeze()
 
 			call := w.lastAnswer().Calls()[0]
-			if got, err := w.OpenEffect(t.Context(), stale, w.run().ID, call, object.ReplaySafe); err != nil || got != (kernel.Fenced{}) {
+			if got, err := w.OpenEffects(t.Context(), stale, w.run().ID, []kernel.Opening{{Call: call, Replay: object.ReplaySafe}}); err != nil || !isFenced(got) {
 				t.Errorf("open: %#v, %v", got, err)
 			}
 			if got := w.batch(stale); got != (kernel.BatchFenced{}) {
@@ -150,7 +152,7 @@ func TestALeaseLostDuringACallFencesTheBatch(t *testing.T) {
 		for _, by := range []string{"turn", "step"} {
 			t.Run(name+" by "+by, func(t *testing.T) {
 				var p probe
-				w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse)))
+				w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.Call("z", "long", "{}"), scripted.End(message.StopToolUse)))
 				lose := func() (tool.Outcome, error) {
 					w.takeOver()
 					return c.outcome, nil
@@ -160,12 +162,12 @@ func TestALeaseLostDuringACallFencesTheBatch(t *testing.T) {
 						return park(ctx, call)
 					}
 					return lose()
-				}), func(context.Context, tool.Wake) (tool.Outcome, error) { return lose() }))
+				}), func(context.Context, tool.Wake) (tool.Outcome, error) { return lose() }), untilItsTold("long"))
 				if err != nil {
 					t.Fatal(err)
 				}
 				opts := w.opts
-				opts.Tools = set
+				opts.Tools, opts.SettleAfter = set, time.Nanosecond
 				w.use(opts)
 				w.send("steer", "hi")
 				w.until("tools")
@@ -193,6 +195,14 @@ func TestALeaseLostDuringACallFencesTheBatch(t *testing.T) {
 	}
 }
 
+// untilItsTold runs until its context ends, so that what is beside it in a batch is recorded by itself.
+func untilItsTold(name string) tool.Tool {
+	return new(probe).tool(name, tool.ReplaySafe, func(ctx context.Context, _ tool.Call) (tool.Outcome, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+}
+
 // Conformance 89.
 func TestTheIntentIsThereBeforeTheToolRuns(t *testing.T) {
 	var p probe
@@ -217,12 +227,12 @@ func TestADecisionPendingAtTheFenceStartsNothing(t *testing.T) {
 	w := newWorld(t, scripted.Play(
 		scripted.Call("a", "t", "{}"), scripted.Call("b", "t", "{}"), scripted.Call("c", "t", "{}"), scripted.End(message.StopToolUse),
 	), p.tool("t", tool.ReplaySafe, says("ran")))
-	deciding, settled := make(chan struct{}), make(chan struct{})
+	lost, lose := context.WithCancelCause(t.Context())
 	opts := w.opts
 	opts.Hooks.BeforeTool = []beforeTool{func(_ context.Context, c tool.Call) (agent.Decision, error) {
 		if c.ID == "b" {
-			close(deciding)
-			<-settled
+			w.takeOver() //nolint:contextcheck // a rival from outside
+			lose(kernel.ErrFenced)
 		}
 		if c.ID == "c" {
 			t.Error("c was asked about after the fence")
@@ -232,34 +242,29 @@ func TestADecisionPendingAtTheFenceStartsNothing(t *testing.T) {
 	w.use(opts)
 	w.send("steer", "hi")
 	w.until("tools")
-	session, f := w.process()
-	intent, result := f.Gate(storetest.Before, settleOf("a")), f.Gate(storetest.Before, settleOf("a"))
-	var writes atomic.Int32
-	f.Hook(storetest.After, func(c storetest.Call) {
-		if settleOf("a")(c) && writes.Add(1) == 2 {
-			close(settled)
-		}
+	lease := w.lease(w.Session)
+	if got := w.direct(lost, w.Session, lease, w.Now()); got != (kernel.BatchFenced{}) {
+		t.Errorf("turn: %#v", got)
+	}
+	if states := w.effects(); p.runs() != 0 || len(states) != 0 {
+		t.Errorf("%d runs and %d effects, want none", p.runs(), len(states))
+	}
+}
+
+// recordsAtOnce makes results wait for no other call.
+func (w *world) recordsAtOnce() {
+	opts := w.opts
+	opts.SettleAfter = time.Nanosecond
+	w.use(opts)
+}
+
+// afterAWrite returns a tool that runs until a write of its sibling is under way, and what to call then.
+func afterAWrite() (written func(), long tool.Tool) {
+	done := make(chan struct{})
+	return sync.OnceFunc(func() { close(done) }), new(probe).tool("long", tool.ReplaySafe, func(context.Context, tool.Call) (tool.Outcome, error) {
+		<-done
+		return tool.Text("at last"), nil
 	})
-	done := make(chan kernel.StepOutcome, 1)
-	go func() {
-		outcome, err := session.Step(t.Context(), w.step)
-		if err != nil {
-			t.Error(err)
-		}
-		done <- outcome
-	}()
-	intent.Wait()
-	intent.Release()
-	result.Wait()
-	<-deciding
-	w.takeOver()
-	result.Release()
-	if got := <-done; got != (kernel.StepFenced{}) {
-		t.Errorf("step: %#v", got)
-	}
-	if states := w.effects(); p.runs() != 1 || len(states) != 1 {
-		t.Errorf("%d runs and %d effects, want 1 and 1", p.runs(), len(states))
-	}
 }
 
 // settleOf matches the writes of a call's effect.
@@ -320,8 +325,11 @@ func TestAStoreFailurePublishesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p probe
-			w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok")),
-				p.tool("t", c.replay, says("ran")))
+			recorded, long := afterAWrite()
+			w := newWorld(t, scripted.Play(
+				scripted.Call("a", "t", "{}"), scripted.Call("z", "long", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok"),
+			), p.tool("t", c.replay, says("ran")), long)
+			w.recordsAtOnce()
 			w.send("steer", "hi")
 			w.until("tools")
 			messages := len(w.messages())
@@ -329,7 +337,9 @@ func TestAStoreFailurePublishesNothing(t *testing.T) {
 			writes := 0
 			f.FailNext(c.at, func(call storetest.Call) bool {
 				if settleOf("a")(call) {
-					writes++
+					if writes++; writes == c.write {
+						recorded()
+					}
 				}
 				return settleOf("a")(call) && writes == c.write
 			})
@@ -386,9 +396,6 @@ func TestB37_AnAbortBetweenIntentAndExecutionRunsNothing(t *testing.T) {
 	if !ok || len(got.Results) != 1 || !got.Results[0].IsError || p.runs() != 0 {
 		t.Errorf("outcome %+v after %d runs", got, p.runs())
 	}
-	if name := object.StateName(w.effect("a").Effect); name != "result" {
-		t.Errorf("the effect is in state %s, want result", name)
-	}
 }
 
 // Conformance 155: the clock that moves on during a step makes nothing due.
@@ -408,4 +415,9 @@ func TestNothingIsDueBeforeTheStepsOwnInstant(t *testing.T) {
 	if got, ok := w.direct(t.Context(), w.Session, lease, until).(kernel.Settled); !ok {
 		t.Errorf("outcome %#v, want settled", got)
 	}
+}
+
+func isFenced(o kernel.OpenOutcome) bool {
+	_, fenced := o.(kernel.Fenced)
+	return fenced
 }

@@ -193,11 +193,43 @@ func TestAFailedAfterToolHidesTheOutput(t *testing.T) {
 	}
 }
 
+// The hook fails when the batch is taken up again, with one call answered and one waiting.
 func TestAFailedHookEndsTheWaitsOfItsSiblings(t *testing.T) {
-	var p, q probe
+	var p probe
 	w := newWorld(t, scripted.Play(
-		scripted.Call("a", "ask", "{}"), scripted.Call("b", "t", "{}"), scripted.Call("c", "t", "{}"), scripted.End(message.StopToolUse),
-	), p.tool("ask", tool.ReplayNever, waits(tool.Wait{})), q.tool("t", tool.ReplaySafe, says("ran")))
+		scripted.Call("a", "ask", "{}"), scripted.Call("b", "ask", "{}"), scripted.Call("c", "ask", "{}"), scripted.End(message.StopToolUse),
+	), p.waking(p.tool("ask", tool.ReplayNever, waits(tool.Wait{})), func(context.Context, tool.Wake) (tool.Outcome, error) {
+		return tool.Text("answered"), nil
+	}))
+	asked := 0
+	opts := w.opts
+	opts.Hooks.BeforeTool = []beforeTool{func(_ context.Context, c tool.Call) (agent.Decision, error) {
+		if c.ID != "b" {
+			return agent.Continue{}, nil
+		}
+		if asked++; asked > 1 {
+			return nil, errors.New("no policy")
+		}
+		return agent.Reject{Reason: "not now"}, nil
+	}}
+	w.use(opts)
+	w.send("steer", "hi")
+	w.steps()
+	w.wantPhase("waiting")
+	w.reply("a", `"yes"`)
+	w.steps()
+	w.wantPhase("failed")
+	w.ruleG()
+	if got := w.results(); len(got) != 3 || textOf(got[0]) != "answered" || textOf(got[2]) != "The call was aborted while waiting." || len(w.effects()) != 0 {
+		t.Errorf("results %+v with %d effects left", got, len(w.effects()))
+	}
+}
+
+func TestAFailedHookStartsNothing(t *testing.T) {
+	var p probe
+	w := newWorld(t, scripted.Play(
+		scripted.Call("a", "t", "{}"), scripted.Call("b", "t", "{}"), scripted.Call("c", "t", "{}"), scripted.End(message.StopToolUse),
+	), p.tool("t", tool.ReplayNever, says("ran")))
 	opts := w.opts
 	opts.Hooks.BeforeTool = []beforeTool{func(_ context.Context, c tool.Call) (agent.Decision, error) {
 		if c.ID == "b" {
@@ -210,8 +242,8 @@ func TestAFailedHookEndsTheWaitsOfItsSiblings(t *testing.T) {
 	w.steps()
 	w.wantPhase("failed")
 	w.ruleG()
-	if got := w.results(); len(got) != 3 || textOf(got[0]) != "The call was aborted while waiting." || q.runs() != 0 || len(w.effects()) != 0 {
-		t.Errorf("results %+v after %d runs", got, q.runs())
+	if got := w.results(); len(got) != 3 || p.runs() != 0 {
+		t.Errorf("results %+v after %d runs", got, p.runs())
 	}
 }
 
@@ -231,7 +263,7 @@ func TestRecoveryAsksNoHook(t *testing.T) {
 	w.use(opts)
 	w.send("steer", "hi")
 	w.until("tools")
-	w.dieAt("a", 2, storetest.Before)
+	w.dieAt(publish, storetest.Before)
 	w.steps()
 	w.wantPhase("done")
 	if calls := p.seen(); len(calls) != 2 || string(calls[1].Arguments) != `{"n":2}` {

@@ -13,6 +13,7 @@ import (
 const (
 	DefaultAbortGrace  = 5 * time.Second
 	DefaultHookTimeout = 5 * time.Second
+	DefaultSettleAfter = 100 * time.Millisecond
 	DefaultMaxCalls    = 256
 )
 
@@ -37,6 +38,9 @@ type Options struct {
 	Hooks Hooks
 	// HookTimeout bounds each call of a hook. Default: [DefaultHookTimeout].
 	HookTimeout time.Duration
+	// SettleAfter is how long a result waits for the other calls of its message before it is recorded by itself. When all have ended by then,
+	// they are recorded in one write; a crash before it loses the result, as one while the tool runs does. Default: [DefaultSettleAfter].
+	SettleAfter time.Duration
 	// MaxCalls is how many tool calls of one message are run; the others are answered with an error, so that a batch always fits
 	// one transaction of any store. Default: [DefaultMaxCalls].
 	MaxCalls int
@@ -65,6 +69,9 @@ func New(opts Options) *Turn {
 	}
 	if opts.HookTimeout <= 0 {
 		opts.HookTimeout = DefaultHookTimeout
+	}
+	if opts.SettleAfter <= 0 {
+		opts.SettleAfter = DefaultSettleAfter
 	}
 	if opts.MaxCalls <= 0 {
 		opts.MaxCalls = DefaultMaxCalls

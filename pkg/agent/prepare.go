@@ -3,18 +3,43 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/tool"
 )
 
-// start brings call i on its way: it prepares a call without an effect, opens the effect, and runs or recovers the call.
-func (b *batch) start(ctx context.Context, i int, known bool) {
-	if !known && !b.prepare(ctx, i) {
+// prepared returns the calls to go on with: those that are open, and those that may be opened. It answers the others.
+func (b *batch) prepared(ctx context.Context, seen map[string]object.OID) []int {
+	var out []int
+	met := make(map[string]bool, len(b.calls))
+	for i, call := range b.calls {
+		if met[call.ID] {
+			b.answer(i, errorResult(fmt.Sprintf("This call was not run: the message has another call with the id %q.", call.ID)))
+			continue
+		}
+		met[call.ID] = true
+		if open := !seen[call.ID].IsZero(); open || !b.stopped() && b.prepare(ctx, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// open opens calls, all in one write, and runs or recovers each.
+func (b *batch) open(ctx context.Context, calls []int, seen map[string]object.OID) {
+	if b.stopped() || b.interrupted(ctx) != uninterrupted { // what is open goes on, and nothing is begun
+		calls = slices.DeleteFunc(calls, func(i int) bool { return seen[b.calls[i].ID].IsZero() })
+	}
+	if len(calls) == 0 {
 		return
 	}
-	outcome, err := b.in.Session.OpenEffect(context.WithoutCancel(ctx), b.in.Lease, b.in.Run.ID, b.calls[i], b.replay(i))
+	openings := make([]kernel.Opening, len(calls))
+	for n, i := range calls {
+		openings[n] = kernel.Opening{Call: b.calls[i], Replay: b.replay(i), Seen: seen[b.calls[i].ID]}
+	}
+	outcome, err := b.in.Session.OpenEffects(context.WithoutCancel(ctx), b.in.Lease, b.in.Run.ID, openings)
 	if err != nil {
 		b.broken(err)
 		return
@@ -23,10 +48,19 @@ func (b *batch) start(ctx context.Context, i int, known bool) {
 	case kernel.Fenced:
 		b.fence()
 	case kernel.Opened:
-		b.running.Go(func() { b.execute(ctx, i, o.State) })
-	case kernel.Exists:
-		b.calls[i].Arguments = o.State.Intent.Args // the approved ones
-		b.recoverCall(ctx, i, o.State)
+		b.mu.Lock()
+		for n, i := range calls {
+			b.effects[i] = o.Calls[n].EffectState
+		}
+		b.mu.Unlock()
+		for n, i := range calls {
+			if state := o.Calls[n].EffectState; o.Calls[n].Fresh {
+				b.run(ctx, i, func() { b.execute(ctx, i, state) })
+			} else {
+				b.calls[i].Arguments = state.Intent.Args // the approved ones
+				b.recoverCall(ctx, i, state)
+			}
+		}
 	}
 }
 

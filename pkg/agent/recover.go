@@ -32,17 +32,17 @@ func (b *batch) recoverCall(ctx context.Context, i int, state kernel.EffectState
 func (b *batch) recoverIntent(ctx context.Context, i int, state kernel.EffectState) {
 	again := state.Intent.Replay == object.ReplaySafe && b.interrupted(ctx) != aborted
 	if !again {
-		b.running.Go(func() { b.settle(ctx, i, state, errorResult(view.Interrupted)) })
+		b.run(ctx, i, func() { b.settle(i, state, errorResult(view.Interrupted)) })
 		return
 	}
 	// The schema may be another one by now.
 	if _, ok := b.tools.Lookup(state.Intent.Tool); ok {
 		if err := b.tools.CheckArguments(state.Intent.Tool, state.Intent.Args); err != nil {
-			b.running.Go(func() { b.settle(ctx, i, state, errorResult("This call cannot be run again: "+err.Error())) })
+			b.run(ctx, i, func() { b.settle(i, state, errorResult("This call cannot be run again: "+err.Error())) })
 			return
 		}
 	}
-	b.running.Go(func() { b.execute(ctx, i, state) })
+	b.run(ctx, i, func() { b.execute(ctx, i, state) })
 }
 
 func (b *batch) recoverWait(ctx context.Context, i int, state kernel.EffectState) {
@@ -52,10 +52,8 @@ func (b *batch) recoverWait(ctx context.Context, i int, state kernel.EffectState
 	case b.interrupted(ctx) == uninterrupted && state.Due(b.in.Now):
 		// The claim comes first: from here on no reply can win (invariant 46).
 		outcome, err := b.in.Session.ExpireEffect(context.WithoutCancel(ctx), b.in.Lease, state, b.in.Now)
-		if b.moved(outcome, err) {
-			if moved, ok := outcome.(kernel.Moved); ok {
-				b.wake(ctx, i, moved.State, state.OID, tool.Wake{Expired: true})
-			}
+		if claimed, ok := b.moved(i, outcome, err); ok {
+			b.wake(ctx, i, claimed, state.OID, tool.Wake{Expired: true})
 		}
 	default:
 		b.park(i)
@@ -89,10 +87,10 @@ func (b *batch) wake(ctx context.Context, i int, state kernel.EffectState, waiti
 	w.Selection, w.Until, w.ParkedAt = parked.Selection, parked.Until, parked.At
 	t, ok := b.tools.Lookup(state.Intent.Tool)
 	if !ok || t.Wake == nil {
-		b.running.Go(func() { b.settle(ctx, i, state, errorResult(unhandled(w))) })
+		b.run(ctx, i, func() { b.settle(i, state, errorResult(unhandled(w))) })
 		return
 	}
-	b.running.Go(func() {
+	b.run(ctx, i, func() {
 		b.carryOut(ctx, i, execution{
 			state: state, final: b.interrupted(ctx) == aborted,
 			run: func(ctx context.Context, call tool.Call) (tool.Outcome, error) {

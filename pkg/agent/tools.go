@@ -3,15 +3,20 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/message"
 	"github.com/stepwell-dev/stepwell/pkg/tool"
 )
 
-// Tools answers the calls of a response. Calls are prepared and opened in order, run side by side, and their results are in call order
+// Tools answers the calls of a response. Calls are prepared in order, opened together, run side by side, and their results are in call order
 // whatever order they end in. It starts from what the effect refs say: what has its result is not run again.
+//
+// A result goes behind its effect ref once it has waited for the other calls for [Options.SettleAfter]. Those that came later are published with
+// the batch and nothing else is written for them.
 func (t *Turn) Tools(ctx context.Context, in kernel.ToolsInput) (kernel.ToolsOutcome, error) {
 	calls := in.Assistant.Calls()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -19,6 +24,7 @@ func (t *Turn) Tools(ctx context.Context, in kernel.ToolsInput) (kernel.ToolsOut
 	b := &batch{
 		Turn: t, tools: t.opts.Tools, in: in, calls: calls, cancel: cancel,
 		results: make([]*message.ToolResult, len(calls)), parked: make([]bool, len(calls)),
+		loose: make([]bool, len(calls)), effects: make([]kernel.EffectState, len(calls)), alive: 1, ended: make(chan struct{}),
 	}
 	if in.Assistant.StopReason == message.StopLength {
 		// Truncated arguments cannot be trusted, and which ones are whole cannot be told (invariant 15).
@@ -31,22 +37,12 @@ func (t *Turn) Tools(ctx context.Context, in kernel.ToolsInput) (kernel.ToolsOut
 	if err != nil {
 		return kernel.BatchFailed{Cause: err}, nil
 	}
-	known := make(map[string]bool, len(effects))
+	seen := make(map[string]object.OID, len(effects))
 	for _, e := range effects {
-		known[e.Intent.CallID] = true
+		seen[e.Intent.CallID] = e.OID
 	}
-	seen := make(map[string]bool, len(calls))
-	for i, call := range calls {
-		if seen[call.ID] {
-			b.answer(i, errorResult(fmt.Sprintf("This call was not run: the message has another call with the id %q.", call.ID)))
-			continue
-		}
-		seen[call.ID] = true
-		if b.stopped() {
-			continue
-		}
-		b.start(ctx, i, known[call.ID])
-	}
+	b.open(ctx, b.prepared(ctx, seen), seen)
+	b.end()
 	b.running.Wait()
 	return b.outcome(ctx)
 }
@@ -59,9 +55,13 @@ type batch struct {
 	calls   []message.ToolCall
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
+	ended   chan struct{} // closed once no call runs any more
 
 	mu       sync.Mutex // guards everything below
 	results  []*message.ToolResult
+	loose    []bool               // results that are not behind their effect refs
+	effects  []kernel.EffectState // what the effect refs point to; zero for a call that was not opened
+	alive    int                  // calls that run, and one while calls are started
 	parked   []bool
 	fenced   bool
 	conflict bool
@@ -93,8 +93,11 @@ func (b *batch) park(i int) {
 func (b *batch) stopped() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.fenced || b.conflict || b.released || b.cause != nil || b.failure != nil
+	return b.unpublished() || b.failure != nil
 }
+
+// unpublished reports whether nothing of the batch will be published. It is called with the lock held.
+func (b *batch) unpublished() bool { return b.fenced || b.conflict || b.released || b.cause != nil }
 
 // fence ends the batch: the lease is someone else's. Tools that run are told.
 func (b *batch) fence() {
@@ -148,6 +151,9 @@ func (b *batch) outcome(ctx context.Context) (kernel.ToolsOutcome, error) {
 			b.answer(i, errorResult(textNotStarted))
 		}
 	}
+	if !moot {
+		b.keep(ctx)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -175,7 +181,22 @@ func (b *batch) outcome(ctx context.Context) (kernel.ToolsOutcome, error) {
 	case len(parked) > 0:
 		return kernel.Parked{Calls: parked}, nil
 	}
-	return kernel.Settled{Results: results}, nil
+	unopened := func(e kernel.EffectState) bool { return e.OID.IsZero() }
+	return kernel.Settled{Results: results, Effects: slices.DeleteFunc(b.effects, unopened)}, nil
+}
+
+// keep puts the loose results behind their effect refs when no publish is going to take them.
+func (b *batch) keep(ctx context.Context) {
+	b.mu.Lock()
+	waits := b.failure == nil && slices.ContainsFunc(b.results, func(r *message.ToolResult) bool { return r == nil })
+	needed := !b.fenced && (waits || b.unpublished())
+	b.mu.Unlock()
+	if !needed {
+		return
+	}
+	for i := range b.calls {
+		b.record(ctx, i)
+	}
 }
 
 // call returns what a tool sees of call i.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -92,7 +90,22 @@ func (e *missingError) Error() string {
 
 func (e *missingError) Is(target error) bool { return target == object.ErrCorrupt }
 
-// An OpenOutcome is [Opened], [Exists] or [Fenced].
+// An Opening is a call to open.
+type Opening struct {
+	Call   message.ToolCall
+	Replay object.ReplayPolicy
+	Seen   object.OID // the state that the caller saw; zero when it saw none
+}
+
+// An OpenCall is a call that is open. Fresh says that its intent was written now: its tool may run. Else the state is what was there, and its
+// arguments win over the caller's.
+type OpenCall struct {
+	EffectState
+
+	Fresh bool
+}
+
+// An OpenOutcome is [Opened] or [Fenced].
 //
 //sumtype:decl
 type OpenOutcome interface{ openOutcome() }
@@ -103,17 +116,14 @@ type OpenOutcome interface{ openOutcome() }
 type EffectOutcome interface{ effectOutcome() }
 
 func (Opened) openOutcome()     {}
-func (Exists) openOutcome()     {}
 func (Fenced) openOutcome()     {}
 func (Moved) effectOutcome()    {}
 func (Conflict) effectOutcome() {}
 func (Fenced) effectOutcome()   {}
 
 type (
-	// Opened has the intent that this call wrote: the tool may run now.
-	Opened struct{ State EffectState }
-	// Exists has the state that was there; its arguments win over the caller's.
-	Exists struct{ State EffectState }
+	// Opened has the calls in the order asked for.
+	Opened struct{ Calls []OpenCall }
 	// Moved has the effect's new state.
 	Moved struct{ State EffectState }
 	// Conflict means that the effect is not in the state the caller saw.
@@ -122,50 +132,74 @@ type (
 	Fenced struct{}
 )
 
-// OpenEffect writes the intent of a call before its tool runs, or returns the state that is there. Also for an existing one the lease is
-// checked, so that a stale runner reuses nothing.
-func (s *Session) OpenEffect(ctx context.Context, lease store.Lease, runID string, call message.ToolCall, replay object.ReplayPolicy) (OpenOutcome, error) {
-	name := ref.Effect(runID, call.ID)
-	fresh := object.Intent{
-		RunID: runID, CallID: call.ID, Tool: call.Name, Args: call.Arguments, Replay: replay, At: s.Now(),
+// OpenEffects writes the intents of calls before their tools run, all or none of them, and returns what is there for those that were opened
+// before. Also for those the lease is checked, so that a stale runner reuses nothing. The ids of the calls differ.
+func (s *Session) OpenEffects(ctx context.Context, lease store.Lease, runID string, calls []Opening) (OpenOutcome, error) {
+	fresh := make([]EffectState, len(calls))
+	intents := make([]object.Encoded, len(calls))
+	seen := make([]object.OID, len(calls))
+	for i, c := range calls {
+		intent := object.Intent{RunID: runID, CallID: c.Call.ID, Tool: c.Call.Name, Args: c.Call.Arguments, Replay: c.Replay, At: s.Now()}
+		var err error
+		if intents[i], err = object.Encode(intent); err != nil {
+			return nil, fmt.Errorf("%w: call %s: %w", ErrInvalid, c.Call.ID, err)
+		}
+		fresh[i] = EffectState{intents[i].OID, intent, intents[i].OID, intent}
+		seen[i] = c.Seen
 	}
-	intent, err := object.Encode(fresh)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	expected := store.Update{Name: name, To: intent.OID}
-	for range MaxAttempts {
-		outcome, err := s.UpdateRefs(ctx, []store.Update{expected, store.Absent(ref.Deleted)}, store.UpdateOptions{
-			Reason: "effect", Lease: &lease, Objects: []object.Encoded{intent},
+	for range MaxAttempts + len(calls) { // each conflict tells of one call
+		updates := make([]store.Update, len(calls), len(calls)+1)
+		var objects []object.Encoded
+		for i, at := range seen {
+			updates[i] = store.Assert(fresh[i].ref(), at)
+			if at.IsZero() {
+				updates[i].To = intents[i].OID
+				objects = append(objects, intents[i])
+			}
+		}
+		outcome, err := s.UpdateRefs(ctx, append(updates, store.Absent(ref.Deleted)), store.UpdateOptions{
+			Reason: "effect", Lease: &lease, Objects: objects,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("open effect %s: %w", call.ID, err)
+			return nil, fmt.Errorf("open the effects of run %s: %w", runID, err)
 		}
 		switch o := outcome.(type) {
 		case store.Fenced:
 			return Fenced{}, nil
 		case store.Updated:
-			if expected.From == expected.To {
-				states, err := s.effects(ctx, []object.OID{expected.To})
-				if err != nil {
-					return nil, err
-				}
-				return Exists{states[0]}, nil
-			}
-			return Opened{EffectState{intent.OID, fresh, intent.OID, fresh}}, nil
+			return s.opened(ctx, fresh, seen)
 		case store.UpdateConflict:
-			if o.Name == ref.Deleted {
-				return Fenced{}, nil
+			i := slices.IndexFunc(updates, func(u store.Update) bool { return u.Name == o.Name })
+			if i < 0 {
+				return Fenced{}, nil // the session is being deleted
 			}
-			expected.From = o.Actual
-			if !o.Actual.IsZero() {
-				expected.To = o.Actual // only asserts
-			} else {
-				expected.To = intent.OID
-			}
+			seen[i] = o.Actual
 		}
 	}
-	return nil, fmt.Errorf("open effect %s: %w", call.ID, ErrContention)
+	return nil, fmt.Errorf("open the effects of run %s: %w", runID, ErrContention)
+}
+
+// opened returns the states of calls: the fresh one where none was seen.
+func (s *Session) opened(ctx context.Context, fresh []EffectState, seen []object.OID) (OpenOutcome, error) {
+	var oids []object.OID
+	for _, oid := range seen {
+		if !oid.IsZero() {
+			oids = append(oids, oid)
+		}
+	}
+	found, err := s.effects(ctx, oids)
+	if err != nil {
+		return nil, err
+	}
+	out := Opened{Calls: make([]OpenCall, len(fresh))}
+	for i, oid := range seen {
+		if oid.IsZero() {
+			out.Calls[i] = OpenCall{fresh[i], true}
+		} else {
+			out.Calls[i], found = OpenCall{found[0], false}, found[1:]
+		}
+	}
+	return out, nil
 }
 
 // ParkEffect moves a call from the state the caller saw to waiting. The new state's oid is the wait id.
@@ -220,76 +254,4 @@ func (s *Session) move(ctx context.Context, lease *store.Lease, seen EffectState
 		return Fenced{}, nil
 	}
 	panic("unreachable")
-}
-
-// SignalOptions answer a parked call.
-type SignalOptions struct {
-	RunID, CallID string
-	WaitID        object.OID // the exact wait that is answered
-	Signal        jsontext.Value
-	Author        *object.Actor
-}
-
-// A SignalOutcome is [Signalled], [NotWaiting] or [NotFound].
-//
-//sumtype:decl
-type SignalOutcome interface{ signalOutcome() }
-
-func (Signalled) signalOutcome()  {}
-func (NotWaiting) signalOutcome() {}
-func (NotFound) signalOutcome()   {}
-
-type (
-	// Signalled means that this answer won and is durable.
-	Signalled struct{}
-	// NotWaiting means that the wait was answered, has expired, is another one, or never was.
-	NotWaiting struct{}
-)
-
-// Signal answers a parked call by moving the exact wait to signal. It takes no lease; of several answers, and of an answer and the
-// deadline, one wins (invariants 45, 46). The deadline is judged by this process's clock when it reads the wait.
-func (s *Session) Signal(ctx context.Context, opts SignalOptions) (SignalOutcome, error) {
-	// The wait is immutable and names all that an answer needs, so that the ref is read by the compare-and-swap alone.
-	o, _, err := s.GetObject(ctx, opts.WaitID)
-	if err != nil {
-		return nil, fmt.Errorf("read the wait of %s: %w", opts.CallID, err)
-	}
-	name := ref.Effect(opts.RunID, opts.CallID)
-	wait, parked := o.(object.Waiting)
-	if !parked || (EffectState{Effect: wait}).Due(s.Now()) {
-		oids, err := s.ReadRefs(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("read effect %s: %w", opts.CallID, err)
-		}
-		return notSignalled(oids[0]), nil
-	}
-	enc, err := object.Encode(object.Signal{
-		Intent: wait.Intent, Waiting: opts.WaitID, Signal: opts.Signal, At: max(s.Now(), wait.At+1), Author: opts.Author,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	outcome, err := s.UpdateRefs(ctx, []store.Update{{Name: name, From: opts.WaitID, To: enc.OID}}, store.UpdateOptions{
-		Reason: "signal", Actor: opts.Author, Objects: []object.Encoded{enc},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("signal %s: %w", opts.CallID, err)
-	}
-	switch o := outcome.(type) {
-	case store.Updated:
-		return Signalled{}, nil
-	case store.UpdateConflict:
-		return notSignalled(o.Actual), nil
-	case store.Fenced:
-		return nil, fmt.Errorf("signal %s carries no lease and was fenced", opts.CallID)
-	}
-	panic("unreachable")
-}
-
-// notSignalled says why a call whose effect ref is at actual takes no answer.
-func notSignalled(actual object.OID) SignalOutcome {
-	if actual.IsZero() {
-		return NotFound{}
-	}
-	return NotWaiting{}
 }

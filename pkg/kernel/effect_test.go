@@ -57,15 +57,22 @@ func call(id, args string) message.ToolCall {
 
 func (c caller) open(id string) kernel.EffectState {
 	c.Helper()
-	switch o := must(c.OpenEffect(c.Ctx, c.lease, c.run, call(id, `{}`), object.ReplayNever))(c).(type) {
-	case kernel.Opened:
-		return o.State
-	case kernel.Exists:
-		return o.State
-	case kernel.Fenced:
+	return c.opened(c.opening(id, `{}`, object.ReplayNever)).EffectState
+}
+
+func (c caller) opening(id, args string, replay object.ReplayPolicy) kernel.OpenOutcome {
+	c.Helper()
+	return must(c.OpenEffects(c.Ctx, c.lease, c.run, []kernel.Opening{{Call: call(id, args), Replay: replay}}))(c)
+}
+
+// opened returns the one call that was opened.
+func (c caller) opened(got kernel.OpenOutcome) kernel.OpenCall {
+	c.Helper()
+	if o, ok := got.(kernel.Opened); ok && len(o.Calls) == 1 {
+		return o.Calls[0]
 	}
-	c.Fatalf("open %q: fenced", id)
-	return kernel.EffectState{}
+	c.Fatalf("open: %#v", got)
+	return kernel.OpenCall{}
 }
 
 func (c caller) park(seen kernel.EffectState, until object.Millis) kernel.EffectState {
@@ -103,7 +110,7 @@ func TestC067_ConcurrentOpensShareOneIntent(t *testing.T) {
 			errs := make([]error, len(outcomes))
 			for i := range outcomes {
 				all.Go(func() {
-					outcomes[i], errs[i] = c.OpenEffect(c.Ctx, c.lease, c.run, call("ask", `{}`), object.ReplayNever)
+					outcomes[i], errs[i] = c.OpenEffects(c.Ctx, c.lease, c.run, []kernel.Opening{{Call: call("ask", `{}`), Replay: object.ReplayNever}})
 				})
 			}
 			all.Wait()
@@ -112,10 +119,8 @@ func TestC067_ConcurrentOpensShareOneIntent(t *testing.T) {
 			}
 			opened := 0
 			for _, o := range outcomes {
-				if _, ok := o.(kernel.Opened); ok {
+				if c.opened(o).Fresh {
 					opened++
-				} else if _, ok := o.(kernel.Exists); !ok {
-					t.Errorf("open: got %#v", o)
 				}
 			}
 			same(t, "opened", 1, opened)
@@ -126,11 +131,10 @@ func TestC067_ConcurrentOpensShareOneIntent(t *testing.T) {
 func TestC068_LaterOpenGetsTheStoredIntent(t *testing.T) {
 	over(t, func(t *testing.T, k *kerneltest.Kit) {
 		c := calling(k, "ask")
-		must(c.OpenEffect(c.Ctx, c.lease, c.run, call("ask", `{"n":1}`), object.ReplaySafe))(t)
+		c.opening("ask", `{"n":1}`, object.ReplaySafe)
 		written(k, 0, "open with other arguments", func() {
-			got := must(c.OpenEffect(c.Ctx, c.lease, c.run, call("ask", `{"n":2}`), object.ReplayNever))(t)
-			e, ok := got.(kernel.Exists)
-			if !ok || string(e.State.Intent.Args) != `{"n":1}` || e.State.Intent.Replay != object.ReplaySafe {
+			got := c.opened(c.opening("ask", `{"n":2}`, object.ReplayNever))
+			if got.Fresh || string(got.Intent.Args) != `{"n":1}` || got.Intent.Replay != object.ReplaySafe {
 				t.Errorf("open: got %#v", got)
 			}
 		})
@@ -254,7 +258,7 @@ func TestC076_OldLeaseMovesNothing(t *testing.T) {
 		written(k, 0, "the old runner's moves", func() {
 			same(t, "park", kernel.EffectOutcome(kernel.Fenced{}), must(c.ParkEffect(c.Ctx, c.lease, a, nil, 0))(t))
 			same(t, "settle", kernel.EffectOutcome(kernel.Fenced{}), must(c.SettleEffect(c.Ctx, c.lease, b, result("b", "x")))(t))
-			same(t, "open", kernel.OpenOutcome(kernel.Fenced{}), must(c.OpenEffect(c.Ctx, c.lease, c.run, call("a", `{}`), object.ReplayNever))(t))
+			same(t, "open", kernel.OpenOutcome(kernel.Fenced{}), c.opening("a", `{}`, object.ReplayNever))
 		})
 		c.lease = next
 		c.park(a, 0) // the successor may go on from the same view

@@ -57,23 +57,37 @@ func (st *step) publishBatch(ctx context.Context, got ToolsOutcome) (StepOutcome
 	case Parked:
 		return st.publishOutput(ctx, "wait", output{next: withPhase(st.run, object.WaitingPhase{})})
 	case Settled:
-		return st.publishResults(ctx, "tools", o.Results, withPhase(st.run, object.Respond{}))
+		return st.publishSettled(ctx, o)
 	case BatchFailed:
 		if o.Cause != nil {
 			return nil, fmt.Errorf("tool batch: %w", o.Cause)
 		}
-		return st.publishResults(ctx, "fail", o.Results, withPhase(st.run, object.Failed{Error: o.Error, Class: object.FailedTool}))
+		open, err := st.clearEffects(ctx, st.run.ID)
+		if err != nil {
+			return nil, err
+		}
+		return st.publishResults(ctx, "fail", o.Results, open, withPhase(st.run, object.Failed{Error: o.Error, Class: object.FailedTool}))
 	}
 	return nil, fmt.Errorf("%w: the turn gave no tools outcome", ErrInvalid)
 }
 
-// publishResults commits one result per call, in call order, and removes every effect of the run, in one compare-and-swap.
-func (st *step) publishResults(ctx context.Context, reason string, results []message.ToolResult, next object.Run) (StepOutcome, error) {
-	open, err := st.clearEffects(ctx, st.run.ID)
-	if err != nil {
-		return nil, err
+func (st *step) publishSettled(ctx context.Context, o Settled) (StepOutcome, error) {
+	var cleared []store.Update
+	for _, e := range o.Effects {
+		cleared = append(cleared, store.Update{Name: e.ref(), From: e.OID})
 	}
-	out := output{next: next, cleared: open}
+	if o.Effects == nil {
+		var err error
+		if cleared, err = st.clearEffects(ctx, st.run.ID); err != nil {
+			return nil, err
+		}
+	}
+	return st.publishResults(ctx, "tools", o.Results, cleared, withPhase(st.run, object.Respond{}))
+}
+
+// publishResults commits one result per call, in call order, and removes the effects, in one compare-and-swap.
+func (st *step) publishResults(ctx context.Context, reason string, results []message.ToolResult, cleared []store.Update, next object.Run) (StepOutcome, error) {
+	out := output{next: next, cleared: cleared}
 	at := st.Now()
 	for _, r := range results {
 		out.commits = append(out.commits, object.Commit{Run: st.run.ID, Body: object.MessageBody{Message: r}, At: at})

@@ -89,8 +89,12 @@ func (BatchFenced) toolsOutcome()   {}
 func (BatchConflict) toolsOutcome() {}
 
 type (
-	// Settled has one result per call, in call order.
-	Settled struct{ Results []message.ToolResult }
+	// Settled has one result per call, in call order. Effects are the calls' effects as the turn left them: the publish removes just these, and
+	// one that moved since is a conflict. Nil removes what it finds.
+	Settled struct {
+		Results []message.ToolResult
+		Effects []EffectState
+	}
 	// Parked names the calls that wait. Everything else is settled behind its effect ref.
 	Parked struct{ Calls []string }
 	// BatchFailed ends the run. Results are those that exist. With a Cause the store failed: nothing is published and the step is taken

@@ -54,7 +54,7 @@ func (s *Script) answer(ctx context.Context, in kernel.ToolsInput, call message.
 	if replay == "" {
 		replay = object.ReplayNever
 	}
-	opened, err := in.Session.OpenEffect(context.WithoutCancel(ctx), in.Lease, in.Run.ID, call, replay)
+	opened, err := in.Session.OpenEffects(context.WithoutCancel(ctx), in.Lease, in.Run.ID, []kernel.Opening{{Call: call, Replay: replay}})
 	if err != nil {
 		return message.ToolResult{}, false, err
 	}
@@ -62,9 +62,10 @@ func (s *Script) answer(ctx context.Context, in kernel.ToolsInput, call message.
 	case kernel.Fenced:
 		return message.ToolResult{}, false, stoppedError{kernel.BatchFenced{}}
 	case kernel.Opened:
-		return s.record(ctx, in, o.State, s.run(ctx, tool, call))
-	case kernel.Exists:
-		return s.recover(ctx, in, tool, call, o.State)
+		if state := o.Calls[0]; !state.Fresh {
+			return s.recover(ctx, in, tool, call, state.EffectState)
+		}
+		return s.record(ctx, in, o.Calls[0].EffectState, s.run(ctx, tool, call))
 	}
 	panic("unreachable")
 }

@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// SignalOptions answer a parked call.
+type SignalOptions struct {
+	RunID, CallID string
+	WaitID        object.OID // the exact wait that is answered
+	Signal        jsontext.Value
+	Author        *object.Actor
+}
+
+// A SignalOutcome is [Signalled], [NotWaiting] or [NotFound].
+//
+//sumtype:decl
+type SignalOutcome interface{ signalOutcome() }
+
+func (Signalled) signalOutcome()  {}
+func (NotWaiting) signalOutcome() {}
+func (NotFound) signalOutcome()   {}
+
+type (
+	// Signalled means that this answer won and is durable.
+	Signalled struct{}
+	// NotWaiting means that the wait was answered, has expired, is another one, or never was.
+	NotWaiting struct{}
+)
+
+// Signal answers a parked call by moving the exact wait to signal. It takes no lease; of several answers, and of an answer and the
+// deadline, one wins (invariants 45, 46). The deadline is judged by this process's clock when it reads the wait.
+func (s *Session) Signal(ctx context.Context, opts SignalOptions) (SignalOutcome, error) {
+	// The wait is immutable and names all that an answer needs, so that the ref is read by the compare-and-swap alone.
+	o, _, err := s.GetObject(ctx, opts.WaitID)
+	if err != nil {
+		return nil, fmt.Errorf("read the wait of %s: %w", opts.CallID, err)
+	}
+	name := ref.Effect(opts.RunID, opts.CallID)
+	wait, parked := o.(object.Waiting)
+	if !parked || (EffectState{Effect: wait}).Due(s.Now()) {
+		oids, err := s.ReadRefs(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("read effect %s: %w", opts.CallID, err)
+		}
+		return notSignalled(oids[0]), nil
+	}
+	enc, err := object.Encode(object.Signal{
+		Intent: wait.Intent, Waiting: opts.WaitID, Signal: opts.Signal, At: max(s.Now(), wait.At+1), Author: opts.Author,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	outcome, err := s.UpdateRefs(ctx, []store.Update{{Name: name, From: opts.WaitID, To: enc.OID}}, store.UpdateOptions{
+		Reason: "signal", Actor: opts.Author, Objects: []object.Encoded{enc},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("signal %s: %w", opts.CallID, err)
+	}
+	switch o := outcome.(type) {
+	case store.Updated:
+		return Signalled{}, nil
+	case store.UpdateConflict:
+		return notSignalled(o.Actual), nil
+	case store.Fenced:
+		return nil, fmt.Errorf("signal %s carries no lease and was fenced", opts.CallID)
+	}
+	panic("unreachable")
+}
+
+// notSignalled says why a call whose effect ref is at actual takes no answer.
+func notSignalled(actual object.OID) SignalOutcome {
+	if actual.IsZero() {
+		return NotFound{}
+	}
+	return NotWaiting{}
+}
