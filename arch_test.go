@@ -67,7 +67,7 @@ var lattice = []rule{
 	{
 		packages: []string{"pkg/kernel"},
 		may:      []string{"pkg/message", "pkg/kernel/object", "pkg/kernel/ref", "pkg/kernel/store", "pkg/kernel/view"},
-		third:    append(jsonOnly, "github.com/google/uuid"), never: noWorld,
+		third:    append(jsonOnly, "github.com/google/uuid", "golang.org/x/sync/errgroup"), never: noWorld,
 		why: "the kernel knows no model, tool, host or cloud: everything it decides is decided by refs and objects",
 	},
 	{

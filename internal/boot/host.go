@@ -64,9 +64,13 @@ func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logg
 	if err := h.open(ctx, c, now, logger); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	h.sdk, err = sdk.New(sdk.Options{
+	opts := sdk.Options{
 		Store: h.store, Models: catalog, DefaultModel: model, Tools: set, System: system, LeaseTTL: c.LeaseTTL, Now: now, Logger: logger,
-	})
+	}
+	if c.Cloud != nil {
+		opts.Flush = cloud.Flush
+	}
+	h.sdk, err = sdk.New(opts)
 	if err != nil {
 		return nil, errors.Join(err, h.store.Close())
 	}

@@ -58,7 +58,7 @@ func crashLoop(t *testing.T, s scene, seed uint64, deaths int) (kills int, err e
 	dir := t.TempDir()
 	var history []string
 	for range deaths {
-		d := doom{N: 10 + draw.IntN(45), At: storetest.Before + storetest.Moment(draw.IntN(2))}
+		d := doom{N: 10 + draw.IntN(35), At: storetest.Before + storetest.Moment(draw.IntN(2))}
 		c, err := start(ctx, order{Dir: dir, Scene: s.name, doom: d})
 		if err != nil {
 			return kills, err

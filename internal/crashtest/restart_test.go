@@ -32,7 +32,7 @@ func restart(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	dir := t.TempDir()
 	s := scenes()[0]
-	first, err := start(ctx, order{Dir: dir, Full: true, Scene: s.name, doom: doom{Call: "UpdateRefs effect#2", At: storetest.After}})
+	first, err := start(ctx, order{Dir: dir, Full: true, Scene: s.name, doom: doom{Call: "UpdateRefs effect#1", At: storetest.After}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,7 @@ type scene struct {
 // scenes are found by name in the child.
 func scenes() []scene {
 	both := []string{
-		"UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2", "UpdateRefs effect#3",
-		"UpdateRefs effect#4", "UpdateRefs tools#1", "UpdateRefs respond#2", "AppendEvents#1", "AppendEvents#2", "AppendEvents#3",
+		"UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs tools#1", "UpdateRefs respond#2", "AppendEvents#1", "AppendEvents#2", "AppendEvents#3",
 		"AcquireLease#1", "UpdateRefs submit#1", "CreateSession fact#1",
 	}
 	return []scene{
@@ -52,13 +51,13 @@ func scenes() []scene {
 			// Scene 3, the asking host: it dies anywhere up to its exit.
 			name: "parks", text: "use pay ask", act: serially(create, say("use pay ask"), park), after: serially(read, reply, attach), floor: 90, interrupts: true,
 			writes: []string{
-				"CreateSession fact#1", "UpdateRefs submit#1", "AcquireLease#1", "AppendEvents#1", "UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2", "UpdateRefs effect#3",
+				"CreateSession fact#1", "UpdateRefs submit#1", "AcquireLease#1", "AppendEvents#1", "UpdateRefs land#1", "UpdateRefs respond#1", "UpdateRefs effect#1", "UpdateRefs effect#2",
 				"UpdateRefs wait#1", "UpdateRefs wait#2",
 			},
 		},
 		{
 			// Scene 3, the phone: it dies while it answers and tries again.
-			name: "replies", text: "use pay ask", before: []part{serially(create, say("use pay ask"), park, read)}, act: reply, after: attach, floor: 10,
+			name: "replies", text: "use pay ask", before: []part{serially(create, say("use pay ask"), park, read)}, act: reply, after: attach, floor: 8,
 			writes: []string{"UpdateRefs signal#1"},
 		},
 		{

@@ -35,7 +35,7 @@ func TestBudgets(t *testing.T) {
 		for i, step := range []struct {
 			name  string
 			aside int // round trips of the model's stream and of the calls' own records
-		}{{"land", 0}, {"respond with two calls", 1}, {"run two calls of 2 KB", 7}, {"answer", 1}} {
+		}{{"land", 0}, {"respond with two calls", 1}, {"run two calls of 2 KB", 3}, {"answer", 1}} {
 			p, s := next()
 			r.atMost(name+" "+step.name, most[i+1], p.measure(func() { p.step(s) })).within(r, stepTrips+step.aside)
 		}
@@ -44,15 +44,15 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	cold := func() (*process, *kernel.Session) { p := r.process(); return p, p.open() }
-	turn("first", cold, cost{2, 8, 8}, cost{7, 9, 16}, cost{8, 15, 14}, cost{16, 39, 20}, cost{10, 15, 16})
-	turn("cold", cold, cost{2, 8, 8}, cost{10, 9, 20}, cost{10, 15, 16}, cost{16, 39, 22}, cost{10, 15, 18})
+	turn("first", cold, cost{2, 8, 8}, cost{5, 9, 11}, cost{6, 14, 8}, cost{8, 20, 10}, cost{7, 15, 9})
+	turn("cold", cold, cost{2, 8, 8}, cost{6, 9, 14}, cost{7, 15, 10}, cost{8, 20, 13}, cost{7, 15, 12})
 	p := r.process()
 	s := p.open()
 	same := func() (*process, *kernel.Session) { return p, s }
-	turn("warming", same, cost{2, 8, 8}, cost{10, 9, 22}, cost{7, 15, 12}, cost{13, 39, 18}, cost{7, 15, 12})
-	turn("warm", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{7, 15, 12}, cost{13, 39, 18}, cost{7, 15, 12})
+	turn("warming", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{5, 15, 6}, cost{6, 20, 10}, cost{5, 15, 6})
+	turn("warm", same, cost{2, 8, 8}, cost{5, 9, 10}, cost{5, 15, 6}, cost{6, 20, 10}, cost{5, 15, 6})
 
-	r.atMost("a step with nothing to do", cost{5, 2, 12}, p.measure(func() { p.step(s) }))
+	r.atMost("a step with nothing to do", cost{3, 2, 6}, p.measure(func() { p.step(s) }))
 	r.atMost("warm send through the SDK", cost{3, 8, 9}, p.measure(func() { p.send("warm") }))
 	p = r.process()
 	r.atMost("cold send through the SDK, opening included", cost{3, 8, 9}, p.measure(func() { p.send("cold") }))
@@ -93,20 +93,20 @@ func TestBudgets_Reply(t *testing.T) {
 		}
 	}
 	p, s, wait := ask("toolu_1")
-	r.atMost("reply by the process that ran the call", cost{1, 8, 0}, p.measure(reply(s, wait))).within(r, 2)
+	r.atMost("reply by the process that ran the call", cost{2, 8, 4}, p.measure(reply(s, wait))).within(r, 2)
 	for range 2 {
 		p.step(s)
 	}
 	_, _, wait = ask("toolu_2")
 	p = r.process()
 	s = p.open()
-	r.atMost("cold reply", cost{3, 8, 6}, p.measure(reply(s, wait))).within(r, 2)
+	r.atMost("cold reply", cost{2, 8, 6}, p.measure(reply(s, wait))).within(r, 2)
 	for range 2 {
 		p.step(s)
 	}
 	_, _, wait = ask("toolu_3")
 	p = r.process()
-	r.atMost("cold reply through the SDK, opening included", cost{5, 8, 13}, p.measure(func() {
+	r.atMost("cold reply through the SDK, opening included", cost{4, 8, 11}, p.measure(func() {
 		out := kerneltest.Must(p.host.Reply(t.Context(), api.ReplyOptions{
 			SessionID: api.SessionID(kerneltest.Session), CallID: wait.CallID, WaitID: wait.WaitID, Reply: wait.Signal,
 		}))(t)
@@ -143,7 +143,7 @@ func TestBudgets_LongSession(t *testing.T) {
 	for _, tc := range []struct {
 		limit int
 		most  cost
-	}{{64, cost{4, 0, 32}}, {1000, cost{11, 0, 500}}, {n, cost{13, 0, 2000}}} {
+	}{{64, cost{4, 0, 32}}, {1000, cost{7, 0, 500}}, {n, cost{8, 0, 2000}}} {
 		p := r.process()
 		s := p.open()
 		r.atMost(fmt.Sprintf("cold chain of %d", tc.limit), tc.most, p.measure(func() {
@@ -154,7 +154,7 @@ func TestBudgets_LongSession(t *testing.T) {
 	}
 	at(sdk.DefaultHead, commits[999].OID)
 	p := r.process()
-	r.atMost("cold snapshot of 1000 commits through the SDK, opening included", cost{34, 0, 540}, p.measure(func() {
+	r.atMost("cold snapshot of 1000 commits through the SDK, opening included", cost{18, 0, 540}, p.measure(func() {
 		got := kerneltest.Must(p.host.Snapshot(t.Context(), api.HeadOptions{SessionID: api.SessionID(kerneltest.Session)}))(t)
 		if len(got.Transcript) != 1000 {
 			t.Errorf("%d of 1000 turns", len(got.Transcript))
@@ -173,7 +173,7 @@ func TestBudgets_LongSession(t *testing.T) {
 		s = p.open()
 		opts := p.options()
 		opts.Head = head
-		r.atMost(fmt.Sprintf("cold land behind a checkpoint on %d commits", length), cost{11, 9, 50}, p.measure(func() {
+		r.atMost(fmt.Sprintf("cold land behind a checkpoint on %d commits", length), cost{9, 9, 44}, p.measure(func() {
 			kerneltest.Must(s.Step(t.Context(), opts))(t)
 		})).within(r, stepTrips)
 	}

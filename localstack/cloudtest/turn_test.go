@@ -67,12 +67,13 @@ func (r *rig) script(flushes int) {
 }
 
 // A reference turn is a keyed message of 1 KB, three responses of which two call two tools each, and 600 tokens streamed. What streams costs by
-// the number of its flushes: at 80 tokens a second, 30 are four a second, and 300 are the kernel's 25 ms.
+// the number of its flushes: at 80 tokens a second, 15 are what a host on this store makes (the first words of each response, then one every
+// 600 ms), 30 are four a second, and 300 are every 25 ms, as embedded.
 func TestReferenceTurn(t *testing.T) {
 	for _, tc := range []struct {
 		flushes           int
 		serverless, drive float64 // write units at most
-	}{{3, 140, 136}, {12, 151, 146}, {30, 177, 170}, {300, 515, 515}} {
+	}{{3, 106, 97}, {12, 115, 107}, {15, 120, 112}, {30, 137, 131}, {300, 470, 470}} {
 		t.Run(fmt.Sprintf("%d flushes", tc.flushes), func(t *testing.T) {
 			turns := 2 // in a young session, and in one with a history
 			if tc.flushes > 30 {

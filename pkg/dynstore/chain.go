@@ -8,13 +8,6 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// chainWindow is how far ahead a chain is read at first; each time it does not suffice, it grows by chainGrowth. Most readers stop at a
-// checkpoint.
-const (
-	chainWindow = 64
-	chainGrowth = 64
-)
-
 // Chain implements [store.ObjectReader]. It fetches what the objects list, level by level, and then follows the parents in memory; where they
 // lead elsewhere it fetches and goes on from there.
 func (s *session) Chain(ctx context.Context, from, stop object.OID, limit int) ([]store.Entry, error) {
@@ -23,14 +16,12 @@ func (s *session) Chain(ctx context.Context, from, stop object.OID, limit int) (
 	}
 	w := &walk{repo: s.repo, stop: stop, have: map[object.OID]*cached{}}
 	var chain []store.Entry
-	window := chainWindow
 	for next := from; !next.IsZero() && next != stop && len(chain) < limit; {
 		b := w.have[next]
 		if b == nil {
-			if err := w.spread(ctx, next, min(limit-len(chain), window)); err != nil {
+			if err := w.spread(ctx, next, limit-len(chain)); err != nil {
 				return nil, fmt.Errorf("walking from %s: %w", from.Short(), err)
 			}
-			window *= chainGrowth
 			if b = w.have[next]; b == nil {
 				break
 			}

@@ -24,7 +24,7 @@ const (
 	attrExpiry   = "x"
 	attrFence    = "g"
 	attrPrevious = "y" // the owner before, or nobody
-	attrReleased = "z" // id of the newest release that came by itself; no map
+	attrReleased = "z" // owner of the lease that was released last and an id of the release; no map
 )
 
 // nobody stands for no owner: DynamoDB's expressions have no absent value.

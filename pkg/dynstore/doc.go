@@ -6,7 +6,7 @@
 // partition of its own, S#<tenant>#<session>#<incarnation>, so that a handle on a deleted session never reaches a later one of the same id:
 //
 //	A                    control: n last sequence number, f floor, c creation time, k leases ever granted, t tail,
-//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before; z newest release
+//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before; z whose was released last
 //	H#<00..15>           all refs of the heads that hash here (tip, stack, run, both ends of every lane): r refs, n stamp
 //	X#<00..15>           all effect refs of the runs that hash here: r, n
 //	R#<name>             any other ref: r oid, n

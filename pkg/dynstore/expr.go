@@ -74,10 +74,12 @@ func (e *expr) renew(name ref.Name, until store.Millis) {
 	e.set(e.of(attrExpiry, name), number(until))
 }
 
-func (e *expr) release(name ref.Name) {
+// release gives l back. The id tells this release from others of the same lease, of which one at most succeeds.
+func (e *expr) release(l store.Lease, id string) {
 	for _, attr := range []string{attrOwner, attrExpiry, attrFence, attrPrevious} {
-		e.removes = append(e.removes, e.of(attr, name))
+		e.removes = append(e.removes, e.of(attr, l.Name))
 	}
+	e.set(e.attr(attrReleased), text(l.Owner+id))
 }
 
 func (e *expr) condition() *string {

@@ -215,6 +215,40 @@ func TestAGrantOutlivesItsAnswer(t *testing.T) {
 	}
 }
 
+// TestALateAcquisitionTakesNothing proves that a request that was given up, and whose repetition got the lease, does not take the name when it
+// comes after the release: nobody would give it back.
+func TestALateAcquisitionTakesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for how, release := range map[string]func(store.Lease) (bool, error){
+		"by itself": func(l store.Lease) (bool, error) { return r.s.ReleaseLease(t.Context(), l) },
+		"with an update": func(l store.Lease) (bool, error) {
+			out, err := r.s.UpdateRefs(t.Context(), []store.Update{{Name: "refs/x", To: oid("1")}}, store.UpdateOptions{Reason: "r", Lease: &l, Release: true})
+			_, ok := out.(store.Updated)
+			return ok, err
+		},
+	} {
+		r.transport.Play(awsfault.Plan{{Op: "UpdateItem", What: awsfault.Late{After: 4}}})
+		out, err := r.s.AcquireLease(t.Context(), "refs/heads/main", time.Minute)
+		got, ok := out.(store.Acquired)
+		if err != nil || !ok {
+			t.Fatalf("acquiring: %#v, %v", out, err)
+		}
+		if ok, err := release(got.Lease); err != nil || !ok {
+			t.Fatalf("releasing %s: %v, %v", how, ok, err)
+		}
+		for range 5 { // what is late comes
+			_, _ = r.s.LastSeq(t.Context())
+		}
+		if l, ok, err := r.s.ReadLease(t.Context(), "refs/heads/main"); err != nil || ok {
+			t.Errorf("released %s, the name is held by %+v, %v", how, l, err)
+		}
+		if n := r.transport.Counts().Faults["late"]; n == 0 {
+			t.Error("nothing was late")
+		}
+	}
+}
+
 // TestACreationOutlivesItsAnswer proves that a creator recognises its session, and a deletion its own.
 func TestACreationOutlivesItsAnswer(t *testing.T) {
 	t.Parallel()

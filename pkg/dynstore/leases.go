@@ -101,11 +101,13 @@ func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (
 		}
 	}
 	now := r.store.millis()
-	g := grant{owner: rand.Text(), expires: now + store.Millis(ttl.Milliseconds())}
+	g := grant{owner: rand.Text()[:16], expires: now + store.Millis(ttl.Milliseconds())}
 	e := &expr{}
 	e.exists()
 	e.conditions = append(e.conditions, fmt.Sprintf("(attribute_not_exists(%s) OR %s <= %s)",
 		e.of(attrOwner, name), e.of(attrExpiry, name), e.value(number(now-store.Millis(r.store.skewMargin.Milliseconds())))))
+	// A request that was given up and comes late must not take the name again that its repetition got and gave back.
+	e.conditions = append(e.conditions, fmt.Sprintf("NOT begins_with(%s, %s)", e.attr(attrReleased), e.value(text(g.owner))))
 	owner := e.of(attrOwner, name)
 	e.sets = append(e.sets, fmt.Sprintf("%s = if_not_exists(%s, %s)", e.of(attrPrevious, name), owner, e.value(text(nobody))))
 	e.set(owner, text(g.owner))
@@ -130,7 +132,7 @@ func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (
 		return nil, err
 	}
 	if old := before.leases[name]; old.owner == g.owner { // the answer to the first attempt was lost
-		return store.Acquired{Lease: old.lease(name), Takeover: old.previous != nobody}, nil
+		return store.Acquired{Lease: old.lease(name), Takeover: old.previous != nobody, Seq: before.seq}, nil
 	}
 	g.previous = nobody
 	if old, ok := before.leases[name]; ok {
@@ -141,7 +143,7 @@ func (r *repo) acquire(ctx context.Context, name ref.Name, ttl store.Duration) (
 	g.fence = after.fences
 	after.leases[name] = g
 	r.observe(after, refItems{})
-	return store.Acquired{Lease: g.lease(name), Takeover: g.previous != nobody}, nil
+	return store.Acquired{Lease: g.lease(name), Takeover: g.previous != nobody, Seq: before.seq}, nil
 }
 
 // RenewLease implements [store.Leaser].
@@ -182,32 +184,38 @@ func (s *session) ReleaseLease(ctx context.Context, l store.Lease) (bool, error)
 	if err := l.Name.Check(); err != nil || l.Owner == "" {
 		return false, s.exists(ctx) // nothing can be held under it
 	}
-	known, id := s.last(), rand.Text()[:10]
+	known, id := s.last(), newRelease()
 	e := &expr{}
 	e.held(l)
-	e.release(l.Name)
-	e.set(e.attr(attrReleased), text(id))
-	before, err := s.writeControl(ctx, e, func(now *control) resolution { return now.released(l, id, known) })
+	e.release(l, id)
+	before, err := s.writeControl(ctx, e, func(now *control) resolution { return now.releasing(l, id, known) })
 	if err != nil {
 		if before != nil {
 			return false, nil
 		}
 		return false, fmt.Errorf("releasing lease %s: %w", l.Name, err)
 	}
-	after := before.with(l.Name, nil)
-	after.release = id
-	s.observe(after, refItems{})
+	s.observe(before.released(l, id), refItems{})
 	return true, nil
 }
 
-// released says what became of the release id of l by its holder, when l is not the newest grant of its name any more. The control item before it
+func newRelease() string { return rand.Text()[:6] }
+
+// released returns c as a release of l leaves it.
+func (c *control) released(l store.Lease, id string) *control {
+	after := c.with(l.Name, nil)
+	after.release = l.Owner + id
+	return after
+}
+
+// releasing says what became of the release id of l by its holder, when l is not the newest grant of its name any more. The control item before it
 // may be nil, when it is not known.
-func (c *control) released(l store.Lease, id string, before *control) resolution {
+func (c *control) releasing(l store.Lease, id string, before *control) resolution {
 	g, leased := c.leases[l.Name]
 	switch {
 	case leased && g.previous == l.Owner:
 		return never // it was taken over
-	case c.release == id:
+	case c.release == l.Owner+id:
 		return happened
 	case before != nil && c.release == before.release:
 		return never // there was no release since

@@ -137,18 +137,25 @@ func (p *plan) packs(c *control, b batch) error {
 	return nil
 }
 
-// ride adds the objects that are small and for which there is room, and returns the others.
+// ride adds the objects if all are small and there is room, and returns them otherwise: once one has to be put before, the others cost half as much
+// beside it.
 func (p *plan) ride(objs []*stowed) (rest []*stowed) {
+	size := p.size
 	for _, o := range objs {
-		size := sizeOf(o.item)
-		if o.body != nil || size > maxRiding || len(p.actions) >= maxActions || p.size+size > maxTx {
-			rest = append(rest, o)
-			continue
+		one := sizeOf(o.item)
+		size += one
+		if o.body != nil || one > maxRiding {
+			return objs
 		}
-		p.actions = append(p.actions, types.TransactWriteItem{Put: &types.Put{TableName: &p.repo.store.table, Item: o.item}})
-		p.size += size
 	}
-	return rest
+	if len(p.actions)+len(objs) > maxActions || size > maxTx {
+		return objs
+	}
+	for _, o := range objs {
+		p.actions = append(p.actions, types.TransactWriteItem{Put: &types.Put{TableName: &p.repo.store.table, Item: o.item}})
+	}
+	p.size = size
+	return nil
 }
 
 // input returns the request. Its token makes DynamoDB answer a repetition as it answered the first.

@@ -2,7 +2,6 @@ package dynstore
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -20,13 +19,14 @@ type update struct {
 	events  [][]byte // the ref events of writes, then the caller's
 	objects []*stowed
 	at      store.Millis
+	release string // id of the release of its lease
 }
 
 func newUpdate(updates []store.Update, opts store.UpdateOptions) (*update, error) {
 	if err := store.CheckUpdate(updates, opts); err != nil {
 		return nil, err
 	}
-	u := &update{updates: updates, opts: opts}
+	u := &update{updates: updates, opts: opts, release: newRelease()}
 	var bodies []store.EventBody
 	for _, m := range updates {
 		u.names = append(u.names, m.Name)
@@ -186,8 +186,8 @@ func (u *update) relet(e *expr, c *control) *control {
 	l := u.opts.Lease
 	switch {
 	case u.opts.Release:
-		e.release(l.Name)
-		return c.with(l.Name, nil)
+		e.release(*l, u.release)
+		return c.released(*l, u.release)
 	case u.opts.Renew != 0:
 		g := c.leases[l.Name]
 		g.expires = u.at + store.Millis(u.opts.Renew.Milliseconds())
@@ -214,16 +214,11 @@ func (r *repo) applyLease(ctx context.Context, u *update, v *view) (store.Update
 	}
 	e.expect(e.attr(attrSeq), number(v.control.seq))
 	e.held(*u.opts.Lease)
-	id := rand.Text()[:10]
-	if u.opts.Release {
-		e.set(e.attr(attrReleased), text(id))
-		next.release = id // a copy already
-	}
 	_, err := r.writeControl(ctx, e, func(now *control) resolution {
 		l := *u.opts.Lease
 		switch {
 		case u.opts.Release && !now.holds(l):
-			return now.released(l, id, v.control)
+			return now.releasing(l, u.release, v.control)
 		case !now.holds(l):
 			return pending
 		case !u.opts.Release && now.leases[l.Name].expires == next.leases[l.Name].expires:

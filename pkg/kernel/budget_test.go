@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -58,7 +59,7 @@ func TestBudgets(t *testing.T) {
 			RunID: wait.Intent.RunID, CallID: "ask", WaitID: wait.OID, Signal: jsontext.Value(`{"picked":["yes"]}`),
 		}))(t)
 	})
-	if diff := cmp.Diff([]storetest.Op{storetest.OpGetObject, storetest.OpUpdateRefs}, all); diff != "" {
-		t.Errorf("a reply makes other calls than one read and one write: %s", diff)
+	if slices.Sort(all); !slices.Equal(all, []storetest.Op{storetest.OpGetObject, storetest.OpReadRefs, storetest.OpUpdateRefs}) {
+		t.Errorf("a reply makes other calls than two reads at once and a write: %v", all)
 	}
 }

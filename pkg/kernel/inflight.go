@@ -24,7 +24,7 @@ func (st *step) inflight(ctx context.Context, call func(context.Context, TurnInp
 	if st.run.AbortRequested {
 		cancel(ErrAborted)
 	}
-	out := newOutbox(st.Session, st.lease, cancel)
+	out := newOutbox(st.Session, st.lease, st.opts.Flush, cancel)
 	guard := make(chan struct{})
 	guardCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	renewed := st.lease

@@ -11,11 +11,10 @@ import (
 
 // landIdle starts a run with what the policy lands next on an idle head (rows 1 and 2 of the decision table).
 func (st *step) landIdle(ctx context.Context) (StepOutcome, error) {
-	lanes, err := view.LoadLanes(ctx, st.Session, st.opts.Head)
-	if err != nil {
+	if err := view.LoadChanges(ctx, st.Session, st.opts.Head, st.lanes); err != nil {
 		return nil, err
 	}
-	batch := st.opts.Landing.Next(lanes, false)
+	batch := st.opts.Landing.Next(st.lanes, false)
 	if batch.empty() {
 		return StepIdle{}, nil
 	}
@@ -37,11 +36,10 @@ func (st *step) landIdle(ctx context.Context) (StepOutcome, error) {
 
 // landBoundary lands a boundary lane's batch into the live run, if there is one to land. ok is false when there is none.
 func (st *step) landBoundary(ctx context.Context) (outcome StepOutcome, ok bool, err error) {
-	lanes, err := view.LoadLanes(ctx, st.Session, st.opts.Head)
-	if err != nil {
+	if err := view.LoadChanges(ctx, st.Session, st.opts.Head, st.lanes); err != nil {
 		return nil, false, err
 	}
-	batch := st.opts.Landing.Next(lanes, true)
+	batch := st.opts.Landing.Next(st.lanes, true)
 	if batch.empty() {
 		return nil, false, nil
 	}

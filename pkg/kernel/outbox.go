@@ -8,9 +8,11 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// The outbox flushes after flushAfter, at flushEvents events, or at flushBytes bytes, whichever comes first.
+// DefaultFlush is how long a delta waits for others to be appended with. See [StepOptions.Flush].
+const DefaultFlush = 25 * time.Millisecond
+
+// The outbox flushes when its time has come, at flushEvents events, or at flushBytes bytes, whichever comes first.
 const (
-	flushAfter  = 25 * time.Millisecond
 	flushEvents = 64
 	flushBytes  = 16 << 10
 )
@@ -21,8 +23,10 @@ type outbox struct {
 	session *Session
 	lease   store.Lease
 	cancel  context.CancelCauseFunc
+	every   time.Duration
 
 	mu      sync.Mutex
+	wait    time.Duration // until the next flush: the first words come at once
 	buf     []store.EventBody
 	bytes   int
 	timer   *time.Timer
@@ -33,8 +37,8 @@ type outbox struct {
 	appending sync.Mutex // one append at a time; taken before mu
 }
 
-func newOutbox(s *Session, lease store.Lease, cancel context.CancelCauseFunc) *outbox {
-	return &outbox{session: s, lease: lease, cancel: cancel, room: make(chan struct{})}
+func newOutbox(s *Session, lease store.Lease, every time.Duration, cancel context.CancelCauseFunc) *outbox {
+	return &outbox{session: s, lease: lease, cancel: cancel, every: every, wait: min(every, DefaultFlush), room: make(chan struct{})}
 }
 
 // emit buffers an event. It blocks while the buffer is full and fails when ctx ends or the lease is lost.
@@ -56,7 +60,7 @@ func (o *outbox) emit(ctx context.Context, body store.EventBody) error {
 			o.add(body)
 			full := len(o.buf) == flushEvents || o.bytes >= flushBytes
 			if o.timer == nil {
-				o.timer = time.AfterFunc(flushAfter, func() { o.flush(context.WithoutCancel(ctx)) })
+				o.timer = time.AfterFunc(o.wait, func() { o.flush(context.WithoutCancel(ctx)) })
 			} else if full {
 				o.timer.Reset(0)
 			}
@@ -129,7 +133,7 @@ func (o *outbox) flush(ctx context.Context) {
 	defer o.appending.Unlock()
 	o.mu.Lock()
 	batch := o.buf
-	o.buf, o.bytes = nil, 0
+	o.buf, o.bytes, o.wait = nil, 0, o.every
 	if o.timer != nil {
 		o.timer.Stop()
 		o.timer = nil

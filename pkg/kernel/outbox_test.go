@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/kerneltest"
@@ -114,6 +117,39 @@ func TestC116_LatestProgressBehindItsDeltas(t *testing.T) {
 			}
 		}
 		same(t, "stream", []string{"0:0.", "b:start", "0:2.", "1:1.", "note", "a:90 %", "1:3."}, got)
+	})
+}
+
+func TestOutbox_FirstWordsComeSoonAndTheRestSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := kerneltest.New(t, kerneltest.Memory)
+		k.Damaged() // the deltas are of no message
+		p := k.Process()
+		start := time.Now()
+		var at []time.Duration
+		p.Hook(storetest.Before, func(c storetest.Call) {
+			if appending(c) {
+				at = append(at, time.Since(start))
+			}
+		})
+		k.Send(queue, "q")
+		k.StepIs("continue")
+		says(k, func(ctx context.Context, in kernel.TurnInput) (kernel.RespondOutcome, error) {
+			for range 200 {
+				if err := in.Emit(ctx, piece(in, 0)); err != nil {
+					return nil, err
+				}
+				time.Sleep(7 * time.Millisecond) // never at the time of a flush
+			}
+			return kernel.Complete{Message: scene.Says("", in.Now)}, nil
+		})
+		opts := k.Options()
+		opts.Flush = 500 * time.Millisecond
+		must(p.Step(k.Ctx, opts))(t)
+		want := []time.Duration{25 * time.Millisecond, 528 * time.Millisecond, 1032 * time.Millisecond, 1400 * time.Millisecond}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("appends: %s", diff)
+		}
 	})
 }
 

@@ -55,7 +55,8 @@ func (st *step) publish(ctx context.Context, p *publication, reason string) (sto
 	if _, conflict := outcome.(store.UpdateConflict); !conflict {
 		st.uncounted = false // published, or the successor's to count
 	}
-	if _, ok := outcome.(store.Updated); ok {
+	if updated, ok := outcome.(store.Updated); ok {
+		st.seen, st.watched = updated.Seq, true
 		st.freed = opts.Release
 		if !opts.Release {
 			st.lease.ExpiresAt = st.Now() + object.Millis(st.opts.TTL.Milliseconds())

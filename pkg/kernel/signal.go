@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
@@ -15,8 +16,10 @@ import (
 type SignalOptions struct {
 	RunID, CallID string
 	WaitID        object.OID // the exact wait that is answered
-	Signal        jsontext.Value
-	Author        *object.Actor
+	// Wait is what WaitID names, from a caller that has just found the call waiting on it. Nil: it is looked up.
+	Wait   *object.Waiting
+	Signal jsontext.Value
+	Author *object.Actor
 }
 
 // A SignalOutcome is [Signalled], [NotWaiting] or [NotFound].
@@ -38,19 +41,16 @@ type (
 // Signal answers a parked call by moving the exact wait to signal. It takes no lease; of several answers, and of an answer and the
 // deadline, one wins (invariants 45, 46). The deadline is judged by this process's clock when it reads the wait.
 func (s *Session) Signal(ctx context.Context, opts SignalOptions) (SignalOutcome, error) {
-	// The wait is immutable and names all that an answer needs, so that the ref is read by the compare-and-swap alone.
-	o, _, err := s.GetObject(ctx, opts.WaitID)
-	if err != nil {
-		return nil, fmt.Errorf("read the wait of %s: %w", opts.CallID, err)
-	}
 	name := ref.Effect(opts.RunID, opts.CallID)
-	wait, parked := o.(object.Waiting)
-	if !parked || (EffectState{Effect: wait}).Due(s.Now()) {
-		oids, err := s.ReadRefs(ctx, name)
-		if err != nil {
+	wait, actual := opts.Wait, opts.WaitID
+	if wait == nil {
+		var err error
+		if wait, actual, err = s.readWait(ctx, name, opts.WaitID); err != nil {
 			return nil, fmt.Errorf("read effect %s: %w", opts.CallID, err)
 		}
-		return notSignalled(oids[0]), nil
+	}
+	if actual != opts.WaitID || wait == nil || (EffectState{Effect: *wait}).Due(s.Now()) {
+		return notSignalled(actual), nil
 	}
 	enc, err := object.Encode(object.Signal{
 		Intent: wait.Intent, Waiting: opts.WaitID, Signal: opts.Signal, At: max(s.Now(), wait.At+1), Author: opts.Author,
@@ -73,6 +73,27 @@ func (s *Session) Signal(ctx context.Context, opts SignalOptions) (SignalOutcome
 		return nil, fmt.Errorf("signal %s carries no lease and was fenced", opts.CallID)
 	}
 	panic("unreachable")
+}
+
+// readWait reads an effect ref and the wait that it is said to point to, nil when that is none, side by side.
+func (s *Session) readWait(ctx context.Context, name ref.Name, id object.OID) (wait *object.Waiting, actual object.OID, err error) {
+	var reading errgroup.Group
+	reading.Go(func() error {
+		oids, err := s.ReadRefs(ctx, name)
+		if err == nil {
+			actual = oids[0]
+		}
+		return err
+	})
+	reading.Go(func() error {
+		o, _, err := s.GetObject(ctx, id)
+		if w, ok := o.(object.Waiting); ok {
+			wait = &w
+		}
+		return err
+	})
+	err = reading.Wait()
+	return wait, actual, err
 }
 
 // notSignalled says why a call whose effect ref is at actual takes no answer.

@@ -22,6 +22,9 @@ type StepOptions struct {
 	Turn    Turn
 	// TTL of the lease. Default: [DefaultTTL].
 	TTL time.Duration
+	// Flush is how long what a call of the turn streams waits for more to be appended with, after its first words. Each append is a write.
+	// Default: [DefaultFlush].
+	Flush time.Duration
 	// Ceiling returns how many responses a run may attempt; nil or a result below one means no ceiling.
 	Ceiling func(object.Run) int
 	// Resolve completes a run's configuration with the host's defaults; nil keeps it. The same input must give the same output.
@@ -78,7 +81,7 @@ func (s *Session) acquire(ctx context.Context, opts StepOptions) (*step, StepOut
 	case store.Held:
 		return nil, StepBusy{o.Holder}, nil
 	case store.Acquired:
-		return &step{Session: s, opts: opts, lease: o.Lease, uncounted: o.Takeover}, nil, nil
+		return &step{Session: s, opts: opts, lease: o.Lease, uncounted: o.Takeover, seen: o.Seq, watched: true}, nil, nil
 	}
 	panic("unreachable")
 }
@@ -86,6 +89,9 @@ func (s *Session) acquire(ctx context.Context, opts StepOptions) (*step, StepOut
 func (o StepOptions) withDefaults() StepOptions {
 	if o.TTL == 0 {
 		o.TTL = DefaultTTL
+	}
+	if o.Flush == 0 {
+		o.Flush = DefaultFlush
 	}
 	return o
 }
@@ -103,7 +109,9 @@ type step struct {
 	lost      bool // pieces of the call in flight may be missing from the stream
 
 	now     object.Millis // one reading of the clock, for every deadline
-	seen    store.Seq     // nothing after this event was read
+	seen    store.Seq     // all that comes after this event shows in what is read from here on, or is yet to come
+	watched bool          // seen is known
+	lanes   []view.Lane   // those of the landing policy that have a change
 	tip     object.OID
 	runOID  object.OID
 	run     object.Run
@@ -113,24 +121,17 @@ type step struct {
 // take reads the durable state and does what the phase asks for.
 func (st *step) take(ctx context.Context) (StepOutcome, error) {
 	st.now = st.Now()
-	seen, err := st.LastSeq(ctx)
+	st.run, st.context = object.Run{}, view.Context{}
+	deleted, err := st.readRefs(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the last event: %w", err)
+		return nil, err
 	}
-	st.seen = seen
-	oids, err := st.ReadRefs(ctx, ref.Head(st.opts.Head), ref.Run(st.opts.Head), ref.Deleted)
-	if err != nil {
-		return nil, fmt.Errorf("read the refs of head %q: %w", st.opts.Head, err)
-	}
-	st.tip, st.runOID, st.run, st.context = oids[0], oids[1], object.Run{}, view.Context{}
-	if !oids[2].IsZero() {
+	if deleted {
 		st.uncounted = false
 		return StepIdle{}, nil
 	}
-	if !st.runOID.IsZero() {
-		if st.run, err = st.loadRun(ctx, st.runOID); err != nil {
-			return nil, err
-		}
+	if err := st.readRun(ctx); err != nil {
+		return nil, err
 	}
 	outcome, err := st.advance(ctx)
 	if err != nil && errors.Is(err, object.ErrCorrupt) && st.live() {
@@ -138,6 +139,54 @@ func (st *step) take(ctx context.Context) (StepOutcome, error) {
 		return st.end(ctx, object.Failed{Error: err.Error(), Class: object.FailedCorrupt}, "fail")
 	}
 	return outcome, err
+}
+
+// readRefs reads where the head, its run and the lanes of the landing policy stand, all as of one instant.
+func (st *step) readRefs(ctx context.Context) (deleted bool, err error) {
+	if !st.watched {
+		if st.seen, err = st.LastSeq(ctx); err != nil {
+			return false, fmt.Errorf("read the last event: %w", err)
+		}
+		st.watched = true
+	}
+	head := st.opts.Head
+	names := []ref.Name{ref.Head(head), ref.Run(head), ref.Deleted}
+	for _, l := range st.opts.Landing.Lanes {
+		names = append(names, ref.QueueTip(head, l.Lane), ref.QueueBase(head, l.Lane))
+	}
+	oids, err := st.ReadRefs(ctx, names...)
+	if err != nil {
+		return false, fmt.Errorf("read the refs of head %q: %w", head, err)
+	}
+	st.tip, st.runOID, st.lanes = oids[0], oids[1], nil
+	for i, l := range st.opts.Landing.Lanes {
+		if tip, base := oids[3+2*i], oids[4+2*i]; tip != base {
+			st.lanes = append(st.lanes, view.Lane{Lane: l.Lane, Tip: tip, Base: base})
+		}
+	}
+	return !oids[2].IsZero(), nil
+}
+
+// readRun reads the run, and with it what a step goes on to read, so that a store that is far away is asked once.
+func (st *step) readRun(ctx context.Context) (err error) {
+	var ahead []object.OID
+	if !st.runOID.IsZero() {
+		ahead = append(ahead, st.runOID)
+	}
+	if !st.tip.IsZero() && st.remembered(st.opts.Head).Tip != st.tip {
+		ahead = append(ahead, st.tip)
+	}
+	for _, l := range st.lanes {
+		ahead = append(ahead, l.Tip)
+	}
+	if len(ahead) > 1 {
+		// What is missing or damaged is told of by whoever needs it.
+		_, _ = st.GetObjects(ctx, ahead)
+	}
+	if !st.runOID.IsZero() {
+		st.run, err = st.loadRun(ctx, st.runOID)
+	}
+	return err
 }
 
 func (st *step) live() bool { return !st.runOID.IsZero() && !object.Terminal(st.run.Phase) }

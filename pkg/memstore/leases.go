@@ -66,7 +66,7 @@ func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Dur
 			return nil
 		}
 		r.leases[name] = grant{owner: "owner_" + rand.Text(), fence: g.fence + 1}
-		out = store.Acquired{Lease: r.renew(name, ttl, now), Takeover: g.owner != ""}
+		out = store.Acquired{Lease: r.renew(name, ttl, now), Takeover: g.owner != "", Seq: r.last}
 		return nil
 	})
 	return out, err

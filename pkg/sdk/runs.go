@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
@@ -102,7 +103,7 @@ func (s *Stepwell) Reply(ctx context.Context, opts api.ReplyOptions) (api.ReplyO
 		}
 	}
 	outcome, err := session.Signal(ctx, kernel.SignalOptions{
-		RunID: runID, CallID: opts.CallID, WaitID: opts.WaitID, Signal: reply, Author: s.actor(opts.Actor),
+		RunID: runID, CallID: opts.CallID, WaitID: opts.WaitID, Wait: parked, Signal: reply, Author: s.actor(opts.Actor),
 	})
 	if err != nil {
 		return nil, invalid(err)
@@ -118,14 +119,25 @@ func (s *Stepwell) Reply(ctx context.Context, opts api.ReplyOptions) (api.ReplyO
 	panic("unreachable")
 }
 
-// parked finds the call that a reply means. An empty run id says that no such call is open; a nil wait, that the exact wait is over.
+// parked finds the call that a reply means. An empty run id says that no such call is open; a nil wait, that the exact wait is over. The refs
+// and the wait are read side by side.
 func (s *Stepwell) parked(ctx context.Context, session *kernel.Session, opts api.ReplyOptions) (string, *object.Waiting, error) {
 	prefix := ref.Effects
 	if opts.RunID != "" {
 		prefix = ref.RunEffects(opts.RunID)
 	}
-	refs, err := session.ListRefs(ctx, prefix)
-	if err != nil {
+	var refs []store.Ref
+	var wait object.Object
+	var reading errgroup.Group
+	reading.Go(func() (err error) {
+		refs, err = session.ListRefs(ctx, prefix)
+		return err
+	})
+	reading.Go(func() (err error) {
+		wait, _, err = session.GetObject(ctx, opts.WaitID)
+		return err
+	})
+	if err := reading.Wait(); err != nil {
 		return "", nil, fault(err)
 	}
 	var runID string
@@ -139,14 +151,7 @@ func (s *Stepwell) parked(ctx context.Context, session *kernel.Session, opts api
 			continue
 		}
 		runID = effect.Run
-		if r.OID != opts.WaitID {
-			continue
-		}
-		o, _, err := session.GetObject(ctx, r.OID)
-		if err != nil {
-			return "", nil, fault(err)
-		}
-		if w, ok := o.(object.Waiting); ok {
+		if w, ok := wait.(object.Waiting); ok && r.OID == opts.WaitID {
 			return runID, &w, nil
 		}
 	}
@@ -241,7 +246,7 @@ func (s *Stepwell) Step(ctx context.Context, opts api.HeadOptions) (api.StepOutc
 }
 
 func (s *Stepwell) stepOptions(name string) kernel.StepOptions {
-	opts := kernel.StepOptions{Head: name, Landing: s.opts.Landing, Turn: s.turn, TTL: s.opts.LeaseTTL, Resolve: s.resolve}
+	opts := kernel.StepOptions{Head: name, Landing: s.opts.Landing, Turn: s.turn, TTL: s.opts.LeaseTTL, Flush: s.opts.Flush, Resolve: s.resolve}
 	if s.opts.Ceiling > 0 {
 		opts.Ceiling = func(object.Run) int { return s.opts.Ceiling }
 	}

@@ -60,6 +60,8 @@ type Options struct {
 	Hooks agent.Hooks
 	// LeaseTTL is failover metadata: how long a vanished runner of another host blocks a head. Default: [kernel.DefaultTTL].
 	LeaseTTL time.Duration
+	// Flush is how long streamed text waits for more of it, where every append costs. Default: [kernel.DefaultFlush].
+	Flush time.Duration
 	// Turn replaces the turn that Models, Tools and the rest describe.
 	Turn kernel.Turn
 	// Now is the clock. Default: time.Now.

@@ -55,7 +55,7 @@ func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Dur
 		return nil, err
 	}
 	var out store.AcquireOutcome
-	err := s.write(ctx, false, func(t *tx, _ *position) error {
+	err := s.write(ctx, false, func(t *tx, p *position) error {
 		l, err := leaseRow(t.conn, s.key, name)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *session) AcquireLease(ctx context.Context, name ref.Name, ttl store.Dur
 		}
 		takeover := l.Owner != ""
 		l.Owner, l.Fence, l.ExpiresAt = s.store.owner.grant(), l.Fence+1, expiry(s.store.millis(), ttl)
-		out = store.Acquired{Lease: l, Takeover: takeover}
+		out = store.Acquired{Lease: l, Takeover: takeover, Seq: p.next - 1}
 		_, err = t.exec("INSERT INTO leases (session, name, owner, fence, expires_at) VALUES (?,?,?,?,?) "+
 			"ON CONFLICT DO UPDATE SET owner=excluded.owner, fence=excluded.fence, expires_at=excluded.expires_at",
 			s.key, string(name), l.Owner, l.Fence, int64(l.ExpiresAt))

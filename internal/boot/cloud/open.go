@@ -13,6 +13,9 @@ import (
 // SkewMargin is how far the clocks of the processes of one store may differ. Clocks that are further apart cost work, never a fenced write.
 const SkewMargin = time.Second
 
+// Flush is how long streamed text waits for more of it: five appends in three seconds, at a write unit or two each.
+const Flush = 600 * time.Millisecond
+
 // ErrMissing reports a table or bucket that does not exist.
 var ErrMissing = errors.New("is missing")
 

@@ -93,10 +93,12 @@ func (Acquired) acquireOutcome() {}
 func (Held) acquireOutcome()     {}
 
 type (
-	// Acquired has the new lease. Takeover says that the name's last holder did not release it: it expired, or its process is dead.
+	// Acquired has the new lease. Takeover says that the name's last holder did not release it: it expired, or its process is dead. Seq is
+	// the session's newest event at the grant.
 	Acquired struct {
 		Lease    Lease
 		Takeover bool
+		Seq      Seq
 	}
 	// Held names the current holder.
 	Held struct{ Holder Lease }

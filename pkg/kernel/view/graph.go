@@ -36,8 +36,12 @@ const (
 // Walk yields the commits from tip (inclusive) by parent to stop (exclusive) or the root, newest first. A missing object, one that
 // is no commit, and a loop end it with a [*GraphError] after what could be read. A zero tip yields nothing.
 func Walk(ctx context.Context, r store.ObjectReader, tip, stop object.OID) iter.Seq2[Commit, error] {
+	return commits(ctx, r, tip, stop, firstPage)
+}
+
+func commits(ctx context.Context, r store.ObjectReader, tip, stop object.OID, page int) iter.Seq2[Commit, error] {
 	return func(yield func(Commit, error) bool) {
-		for e, err := range walk(ctx, r, tip, stop) {
+		for e, err := range walk(ctx, r, tip, stop, page) {
 			if err != nil {
 				yield(Commit{}, err)
 				return
@@ -54,11 +58,11 @@ func Walk(ctx context.Context, r store.ObjectReader, tip, stop object.OID) iter.
 	}
 }
 
-// walk yields the chain from an object to stop, of commits or changes.
-func walk(ctx context.Context, r store.ObjectReader, from, stop object.OID) iter.Seq2[store.Entry, error] {
+// walk yields the chain from an object to stop, of commits or changes. It begins with a page of the given size.
+func walk(ctx context.Context, r store.ObjectReader, from, stop object.OID, page int) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		seen := make(map[object.OID]bool)
-		for page := firstPage; !from.IsZero() && from != stop; page = min(page*4, lastPage) {
+		for ; !from.IsZero() && from != stop; page = min(page*4, lastPage) {
 			entries, err := r.Chain(ctx, from, stop, page)
 			if err != nil {
 				yield(store.Entry{}, fmt.Errorf("walk from %s: %w", from, err))
@@ -86,18 +90,22 @@ func walk(ctx context.Context, r store.ObjectReader, from, stop object.OID) iter
 // Branch returns the commits of tip's branch, oldest first. A limit of zero or less means all; otherwise the newest limit
 // commits.
 func Branch(ctx context.Context, r store.ObjectReader, tip object.OID, limit int) ([]Commit, error) {
-	var commits []Commit
-	for c, err := range Walk(ctx, r, tip, object.OID{}) {
+	page := lastPage // all of it is wanted
+	if limit > 0 {
+		page = min(page, limit)
+	}
+	var branch []Commit
+	for c, err := range commits(ctx, r, tip, object.OID{}, page) {
 		if err != nil {
 			return nil, err
 		}
-		commits = append(commits, c)
-		if len(commits) == limit {
+		branch = append(branch, c)
+		if len(branch) == limit {
 			break
 		}
 	}
-	slices.Reverse(commits)
-	return commits, nil
+	slices.Reverse(branch)
+	return branch, nil
 }
 
 // IsAncestor reports whether old is on the branch of tip. A commit is its own ancestor; zero is an ancestor of everything.

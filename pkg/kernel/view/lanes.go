@@ -53,21 +53,26 @@ func LoadLanes(ctx context.Context, r LaneReader, head string) ([]Lane, error) {
 	if err != nil {
 		return nil, err
 	}
+	return lanes, LoadChanges(ctx, r, head, lanes)
+}
+
+// LoadChanges reads what lies between the ends of lanes of head.
+func LoadChanges(ctx context.Context, r LaneReader, head string, lanes []Lane) (err error) {
 	var tombstones []ref.Name
 	for i := range lanes {
 		if lanes[i].Changes, err = loadChanges(ctx, r, lanes[i].Tip, lanes[i].Base); err != nil {
-			return nil, fmt.Errorf("lane %q of head %q: %w", lanes[i].Lane, head, err)
+			return fmt.Errorf("lane %q of head %q: %w", lanes[i].Lane, head, err)
 		}
 		for _, c := range lanes[i].Changes {
 			tombstones = append(tombstones, ref.Tombstone(c.OID))
 		}
 	}
 	if len(tombstones) == 0 {
-		return lanes, nil
+		return nil
 	}
 	found, err := r.ReadRefs(ctx, tombstones...)
 	if err != nil {
-		return nil, fmt.Errorf("read tombstones: %w", err)
+		return fmt.Errorf("read tombstones: %w", err)
 	}
 	for i := range lanes {
 		for j := range lanes[i].Changes {
@@ -75,7 +80,7 @@ func LoadLanes(ctx context.Context, r LaneReader, head string) ([]Lane, error) {
 			found = found[1:]
 		}
 	}
-	return lanes, nil
+	return nil
 }
 
 func laneEnds(refs []store.Ref) ([]Lane, error) {
@@ -104,7 +109,7 @@ func laneEnds(refs []store.Ref) ([]Lane, error) {
 func loadChanges(ctx context.Context, r store.ObjectReader, tip, base object.OID) ([]Change, error) {
 	var changes []Change
 	at := tip
-	for e, err := range walk(ctx, r, tip, base) {
+	for e, err := range walk(ctx, r, tip, base, firstPage) {
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +168,7 @@ func Pending(lanes []Lane) []PendingItem {
 func ChangesBetween(ctx context.Context, r store.ObjectReader, after, upTo object.OID) ([]Change, error) {
 	var changes []Change
 	met := after.IsZero()
-	for e, err := range walk(ctx, r, upTo, after) {
+	for e, err := range walk(ctx, r, upTo, after, firstPage) {
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +181,7 @@ func ChangesBetween(ctx context.Context, r store.ObjectReader, after, upTo objec
 	}
 	if !met {
 		old := make(map[object.OID]bool)
-		for e, err := range walk(ctx, r, after, object.OID{}) {
+		for e, err := range walk(ctx, r, after, object.OID{}, firstPage) {
 			if err != nil {
 				return nil, err
 			}

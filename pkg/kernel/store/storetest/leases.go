@@ -23,6 +23,7 @@ func leaseTests() []test {
 		{"an expired lease that nobody took is renewed", leaseExpiredUntaken},
 		{"fences go up across release and expiry", leaseFencesGoUp},
 		{"a grant says whether the last holder went without releasing", leaseTakeoverSaid},
+		{"a grant says which event was the newest", leaseSeqSaid},
 		{"leases of different names and sessions are independent", leaseIndependent},
 		{"leases make no event", leaseSilent},
 		{"a bad name or a ttl below a millisecond is refused", leaseInvalid},
@@ -204,6 +205,15 @@ func leaseTakeoverSaid(f *fixture) {
 	f.expire(lease)
 	got(f.a.ReleaseLease(f.Context(), lease))(f)
 	grant(false, "takeover after a late release")
+}
+
+func leaseSeqSaid(f *fixture) {
+	for range 3 {
+		acquired := f.acquired(f.b, leaseName, ttl)
+		equal(f, "newest event", f.last(f.a), acquired.Seq)
+		got(f.b.ReleaseLease(f.Context(), acquired.Lease))(f)
+		got(f.a.AppendEvents(f.Context(), []store.EventBody{store.NoticeEvent{Level: store.Info, Owner: "test", Message: "more"}}, nil))(f)
+	}
 }
 
 func leaseIndependent(f *fixture) {
