@@ -130,7 +130,12 @@ var lattice = []rule{
 		why: "wiring imports everything, and only mains import the wiring",
 	},
 	{
-		packages: []string{"internal/lambdahttp", "internal/wake", "internal/eventbus"}, may: []string{"pkg/message", "pkg/api", "pkg/kernel/object", "pkg/kernel/ref"},
+		packages: []string{"internal/lambdahttp"}, may: []string{"pkg/message", "pkg/api", "pkg/kernel/object", "pkg/kernel/ref"},
+		third: append(jsonOnly, "github.com/aws/aws-lambda-go", "github.com/coreos/go-oidc"), never: []string{"database/sql", "os/exec"},
+		why: "what carries HTTP for Lambda serves any handler, and calls no service of the cloud",
+	},
+	{
+		packages: []string{"internal/wake", "internal/eventbus"}, may: []string{"pkg/message", "pkg/api", "pkg/kernel/object", "pkg/kernel/ref"},
 		why: "cloud adapters speak AWS on one side and the wire types on the other",
 	},
 	{
@@ -332,6 +337,9 @@ func TestLatticeRefuses(t *testing.T) {
 		{"pkg/client", module + "/pkg/api", false},
 		{"pkg/sdk", module + "/internal/boot", true},
 		{"cmd/stepwell", module + "/internal/boot", false},
+		{"internal/lambdahttp", "github.com/aws/aws-lambda-go/events", false},
+		{"internal/lambdahttp", "github.com/aws/aws-sdk-go-v2/aws", true},
+		{"internal/lambdahttp", module + "/pkg/httpapi", true},
 		{"internal/union", module + "/pkg/message", true},
 	} {
 		r, ok := ruleOf(test.from)

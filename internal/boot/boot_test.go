@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell-dev/stepwell/internal/boot"
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/setting"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 )
 
@@ -45,8 +46,8 @@ func TestLoad_flagsOverruleTheEnvironmentAndThatTheDefaults(t *testing.T) {
 			t.Errorf("setting %s shows its secret", s.Name)
 		}
 	}
-	for name, want := range map[string]boot.Origin{
-		boot.EnvStore: boot.FromFlag, boot.EnvSync: boot.FromEnv, boot.EnvToken: boot.FromEnv, boot.EnvAddr: boot.FromDefault,
+	for name, want := range map[string]setting.Origin{
+		boot.EnvStore: setting.FromFlag, boot.EnvSync: setting.FromEnv, boot.EnvToken: setting.FromEnv, boot.EnvAddr: setting.FromDefault,
 	} {
 		if got := origins[name].Origin; got != want {
 			t.Errorf("origin of %s = %q, want %q", name, got, want)

@@ -1,7 +1,6 @@
 package boot
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -9,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/setting"
+	"github.com/stepwell-dev/stepwell/internal/boot/turn"
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
-	"github.com/stepwell-dev/stepwell/pkg/llm"
-	"github.com/stepwell-dev/stepwell/pkg/llm/scripted"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
 )
 
@@ -22,13 +21,13 @@ const (
 	EnvLeaseTTL      = "STEPWELL_LEASE_TTL"
 	EnvAddr          = "STEPWELL_ADDR"
 	EnvToken         = "STEPWELL_TOKEN" //nolint:gosec // a name, not a secret
-	EnvModel         = "STEPWELL_MODEL"
-	EnvFetchAllow    = "STEPWELL_FETCH_ALLOW"
-	EnvPace          = "STEPWELL_PACE"
+	EnvModel         = turn.EnvModel
+	EnvFetchAllow    = turn.EnvFetchAllow
+	EnvPace          = turn.EnvPace
 	EnvLogLevel      = "STEPWELL_LOG_LEVEL"
 	EnvLogFormat     = "STEPWELL_LOG_FORMAT"
-	EnvOpenAIKey     = "OPENAI_API_KEY"
-	EnvOpenAIBaseURL = "OPENAI_BASE_URL"
+	EnvOpenAIKey     = turn.EnvOpenAIKey
+	EnvOpenAIBaseURL = turn.EnvOpenAIBaseURL
 )
 
 // DefaultAddr is where a server listens unless told otherwise.
@@ -57,18 +56,12 @@ type Config struct {
 	Addr string
 	// Token is what every request to a server must carry. Empty: none.
 	Token string
-	// Models are the models named by the configuration, the default one first. Empty: the scripted demonstration.
-	Models []llm.Model
-	// FetchAllow are the hosts that the tool fetch may ask. Empty: the tool is not offered.
-	FetchAllow []string
-	// Pace is the pause before each word of the scripted demonstration.
-	Pace time.Duration
+	// Config is the models and tools.
+	turn.Config
 	// LogLevel is the least level that is logged.
 	LogLevel slog.Level
 	// LogFormat is "text", "json", or "auto": text on a terminal.
 	LogFormat string
-	// OpenAIKey and OpenAIBaseURL describe an OpenAI-compatible server. The provider is offered when one of them is set.
-	OpenAIKey, OpenAIBaseURL string
 	// Settings say for each value where it comes from.
 	Settings []Setting
 }
@@ -76,31 +69,27 @@ type Config struct {
 // Load returns the configuration: flags, which are keyed by the variable that they overrule, then the environment, then
 // defaults. An empty value counts as not set. The error names every variable that is malformed and what it may be.
 func Load(flags map[string]string, env func(name string) string) (Config, error) {
-	r := &reader{flags: flags, env: env}
+	r := &setting.Reader{Flags: flags, Env: env}
 	c := Config{
-		Cloud:         read(r, EnvStore, DefaultStore, parseStore),
-		Sync:          read(r, EnvSync, "full", parseSync),
-		LeaseTTL:      read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), parseTTL),
-		Addr:          read(r, EnvAddr, DefaultAddr, parseAddr),
-		Token:         read(r.secret(), EnvToken, "", parseToken),
-		Models:        read(r, EnvModel, scripted.ProviderName+"/"+scripted.ModelID, parseModels),
-		FetchAllow:    read(r, EnvFetchAllow, "", parseHosts),
-		Pace:          read(r, EnvPace, "25ms", parsePace),
-		LogLevel:      read(r, EnvLogLevel, "warn", parseLevel),
-		LogFormat:     read(r, EnvLogFormat, "auto", parseFormat),
-		OpenAIKey:     read(r.secret(), EnvOpenAIKey, "", parseToken),
-		OpenAIBaseURL: r.text(EnvOpenAIBaseURL, ""),
+		Cloud:     setting.Read(r, EnvStore, DefaultStore, parseStore),
+		Sync:      setting.Read(r, EnvSync, "full", parseSync),
+		LeaseTTL:  setting.Read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), parseTTL),
+		Addr:      setting.Read(r, EnvAddr, DefaultAddr, parseAddr),
+		Token:     setting.Read(r.Secret(), EnvToken, "", turn.ParseToken),
+		Config:    turn.Read(r),
+		LogLevel:  setting.Read(r, EnvLogLevel, "warn", parseLevel),
+		LogFormat: setting.Read(r, EnvLogFormat, "auto", parseFormat),
 	}
-	c.Settings = r.settings
-	c.Store = r.settings[0].Value
-	return c, errors.Join(r.errs...)
+	c.Settings = r.Settings
+	c.Store = r.Settings[0].Value
+	return c, r.Err()
 }
 
 // Named reports whether the setting was given rather than left to its default.
 func (c Config) Named(name string) bool {
 	for _, s := range c.Settings {
 		if s.Name == name {
-			return s.Origin != FromDefault
+			return s.Origin != setting.FromDefault
 		}
 	}
 	return false
@@ -164,44 +153,6 @@ func parseAddr(s string) (string, error) {
 		return "", fmt.Errorf("is %q; want host:port, such as %s, or port 0 for any free one", s, DefaultAddr)
 	}
 	return s, nil
-}
-
-func parseToken(s string) (string, error) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("has a space or another character that no header can carry")
-	}
-	return s, nil
-}
-
-func parseModels(s string) ([]llm.Model, error) {
-	var models []llm.Model
-	for name := range strings.SplitSeq(s, ",") {
-		provider, id, ok := strings.Cut(strings.TrimSpace(name), "/")
-		if !ok || provider == "" || id == "" {
-			return nil, fmt.Errorf("is %q; want provider/model, such as %s/%s or openai/gpt-4.1-mini, or several with commas, "+
-				"the default one first", s, scripted.ProviderName, scripted.ModelID)
-		}
-		models = append(models, llm.Model{Provider: provider, ID: id})
-	}
-	return models, nil
-}
-
-func parseHosts(s string) ([]string, error) {
-	var hosts []string
-	for host := range strings.SplitSeq(s, ",") {
-		if host = strings.TrimSpace(host); host != "" {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts, nil
-}
-
-func parsePace(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 || d > time.Minute {
-		return 0, fmt.Errorf("is %q; want a duration from 0s to 1m, such as 25ms", s)
-	}
-	return d, nil
 }
 
 func parseLevel(s string) (slog.Level, error) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/turn"
 	"github.com/stepwell-dev/stepwell/pkg/api"
-	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 	"github.com/stepwell-dev/stepwell/pkg/sdk"
 	"github.com/stepwell-dev/stepwell/pkg/sqlitestore"
@@ -41,7 +41,7 @@ var ErrConfiguration = errors.New("configuration")
 
 // CheckModels returns provider/id of the model that would answer by default, or why there is none. It contacts nobody.
 func CheckModels(c Config, now func() time.Time) (string, error) {
-	_, model, err := models(c, now)
+	_, model, err := c.Catalog(now)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
@@ -52,11 +52,12 @@ func CheckModels(c Config, now func() time.Time) (string, error) {
 // [cloud.ErrMissing]. Now is the clock, logger hears of what has
 // no caller. The caller closes the host.
 func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logger) (*Host, error) {
-	catalog, model, err := models(c, now)
+	catalog, model, err := c.Catalog(now)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
-	set, err := tools(c, now)
+	notes := &notebook{path: notesOf(c), now: now}
+	set, err := c.Offered(notes.write)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
 	}
@@ -65,10 +66,10 @@ func Open(ctx context.Context, c Config, now func() time.Time, logger *slog.Logg
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	opts := sdk.Options{
-		Store: h.store, Models: catalog, DefaultModel: model, Tools: set, System: system, LeaseTTL: c.LeaseTTL, Now: now, Logger: logger,
+		Store: h.store, Models: catalog, DefaultModel: model, Tools: set, System: turn.System, LeaseTTL: c.LeaseTTL, Now: now, Logger: logger,
 	}
 	if c.Cloud != nil {
-		opts.Flush = cloud.Flush
+		opts.Flush, opts.Poll = cloud.Flush, cloud.Poll
 	}
 	h.sdk, err = sdk.New(opts)
 	if err != nil {
@@ -97,10 +98,6 @@ func (h *Host) open(ctx context.Context, c Config, now func() time.Time, logger 
 	}
 	h.store, h.where = st, c.Cloud.String()
 	return nil
-}
-
-func system(object.Config) string {
-	return "You are a helpful assistant. Several people may write in this conversation. Use the tools when they help."
 }
 
 // Attach makes the host a runner of the sessions, or of all. It returns at once; running ends with ctx or with Close.

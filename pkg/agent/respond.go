@@ -38,7 +38,29 @@ func (t *Turn) Respond(ctx context.Context, in kernel.TurnInput) (kernel.Respond
 		m = llm.AbortedMessage(m)
 		m.ErrorMessage, m.Diagnostics = "", nil
 	}
-	return t.judge(in, normalize(m, head)), nil
+	m = normalize(m, head)
+	if errors.Is(context.Cause(ctx), kernel.ErrTimeUp) && m.StopReason == message.StopAborted {
+		return t.cutShort(in, m), nil
+	}
+	return t.judge(in, m), nil
+}
+
+// cutShort asks again for a response that the host had no more time for. What was said stays on the branch and is not sent to the model.
+func (t *Turn) cutShort(in kernel.TurnInput, m message.Assistant) kernel.RespondOutcome {
+	m.Timestamp = in.Session.Now()
+	m.ErrorMessage = "The response took longer than this host has for one step."
+	if retries := retries(in.Run); !t.opts.Retry.Disabled && retries <= t.opts.Retry.Max {
+		return kernel.RetryLater{Message: m, At: m.Timestamp, Retries: retries, Error: m.ErrorMessage}
+	}
+	return kernel.ResponseFailed{Message: m, Error: m.ErrorMessage, Class: object.FailedProvider}
+}
+
+// retries counts the next try of a run's response among the consecutive ones.
+func retries(run object.Run) int {
+	if p, again := run.Phase.(object.Retry); again {
+		return p.Retries + 1
+	}
+	return 1
 }
 
 // model returns who serves the run's model. The error is for people.
@@ -84,10 +106,7 @@ func (t *Turn) failed(in kernel.TurnInput, m message.Assistant) kernel.RespondOu
 	now := in.Session.Now()
 	m.Timestamp = now
 	v := classify(m)
-	retries := 1
-	if p, again := in.Run.Phase.(object.Retry); again {
-		retries = p.Retries + 1
-	}
+	retries := retries(in.Run)
 	if v.retryable && !t.opts.Retry.Disabled && retries <= t.opts.Retry.Max {
 		return kernel.RetryLater{
 			Message: m, At: now + t.opts.Retry.delay(retries, v.minimum), Retries: retries, Error: m.ErrorMessage,

@@ -254,3 +254,10 @@ type Restored struct {
 	Commit  object.OID        `json:"commit"`
 	Content []message.Content `json:"content"`
 }
+
+// An Attention says what a session wants of the hosts that run it. It is for hosts, and not on the wire.
+type Attention struct {
+	Seq   int64         // all that happened up to this event is in it
+	Ready []string      // heads that a step can advance now
+	Next  object.Millis // when another head can be advanced; zero: not before something happens
+}

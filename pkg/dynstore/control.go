@@ -24,6 +24,8 @@ const (
 	attrExpiry   = "x"
 	attrFence    = "g"
 	attrPrevious = "y" // the owner before, or nobody
+	attrWake     = "w" // when somebody should look at the session, absent when nobody need
+	attrWakeList = "v" // the list of the index in which it is found then
 	attrReleased = "z" // owner of the lease that was released last and an id of the release; no map
 )
 
@@ -38,8 +40,9 @@ type control struct {
 	fences  int64
 	buckets bucketSet
 	leases  map[ref.Name]grant
-	release string   // id of the newest release that came by itself
-	tail    [][]byte // encoded batches; the last event of the last one is seq
+	wake    store.Millis // zero: nobody need look
+	release string       // owner and id of the newest release
+	tail    [][]byte     // encoded batches; the last event of the last one is seq
 }
 
 // A grant is the newest lease of a name that was not released.
@@ -73,6 +76,9 @@ func (c *control) item(p string) item {
 	if c.release != "" {
 		it[attrReleased] = text(c.release)
 	}
+	if c.wake != 0 {
+		it[attrWake], it[attrWakeList] = number(c.wake), text(wakeList(p))
+	}
 	for name, m := range map[string]item{attrOwner: owners, attrExpiry: expiries, attrFence: fences, attrPrevious: previous} {
 		it[name] = &types.AttributeValueMemberM{Value: m}
 	}
@@ -103,6 +109,11 @@ func decodeControl(it item) (*control, error) {
 	}
 	c.seq, c.floor, c.created = store.Seq(seq), store.Seq(floor), store.Millis(created)
 	c.release = textOf(it, attrReleased)
+	wake, err := optionalInt(it, attrWake)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errControl, err)
+	}
+	c.wake = store.Millis(wake)
 	c.buckets = bucketSet(buckets) //nolint:gosec // bits, whatever they spell
 	tail, ok := it[attrTail].(*types.AttributeValueMemberL)
 	if !ok {

@@ -26,11 +26,24 @@ const tableWait = 5 * time.Minute
 type TableDefinition struct {
 	PartitionKey string // of type string
 	SortKey      string // of type string
+	Index        IndexDefinition
 }
 
-// Definition returns the table's shape. It has no indexes; billing is on demand, and its backups are the deployment's choice.
+// An IndexDefinition is the global secondary index of the sessions that somebody should look at. It has the keys alone, and only those few
+// sessions: a store works without it, and [Store.Due] does not.
+type IndexDefinition struct {
+	Name         string
+	PartitionKey string // of type string
+	SortKey      string // of type number
+}
+
+// Definition returns the table's shape. Billing is on demand. Its stream has new and old images, for those who want one; its backups are the
+// deployment's choice.
 func Definition() TableDefinition {
-	return TableDefinition{PartitionKey: attrPartition, SortKey: attrSort}
+	return TableDefinition{
+		PartitionKey: attrPartition, SortKey: attrSort,
+		Index: IndexDefinition{Name: "wake", PartitionKey: attrWakeList, SortKey: attrWake},
+	}
 }
 
 // A TableAPI is what [CreateTable] asks of DynamoDB. [dynamodb.Client] has it.
@@ -83,7 +96,17 @@ func CreateTable(ctx context.Context, client TableAPI, table string) error {
 		AttributeDefinitions: []types.AttributeDefinition{
 			{AttributeName: aws.String(def.PartitionKey), AttributeType: types.ScalarAttributeTypeS},
 			{AttributeName: aws.String(def.SortKey), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(def.Index.PartitionKey), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(def.Index.SortKey), AttributeType: types.ScalarAttributeTypeN},
 		},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName:  &def.Index.Name,
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+			KeySchema: []types.KeySchemaElement{
+				{AttributeName: aws.String(def.Index.PartitionKey), KeyType: types.KeyTypeHash},
+				{AttributeName: aws.String(def.Index.SortKey), KeyType: types.KeyTypeRange},
+			},
+		}},
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String(def.PartitionKey), KeyType: types.KeyTypeHash},
 			{AttributeName: aws.String(def.SortKey), KeyType: types.KeyTypeRange},

@@ -2,11 +2,11 @@
 //
 // # Items
 //
-// The primary key is the partition key "p" and the sort key "s", both strings; there is no index. Each incarnation of a session has a
+// The primary key is the partition key "p" and the sort key "s", both strings. The one index, "wake", has the control items with "v" and "w". Each incarnation of a session has a
 // partition of its own, S#<tenant>#<session>#<incarnation>, so that a handle on a deleted session never reaches a later one of the same id:
 //
 //	A                    control: n last sequence number, f floor, c creation time, k leases ever granted, t tail,
-//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before; z whose was released last
+//	                     m which buckets there are, a bit each, and the leases by name: o owner, g fence, x expiry, y the owner before; z whose was released last; w since or from when somebody should look, v its list in the index
 //	H#<00..15>           all refs of the heads that hash here (tip, stack, run, both ends of every lane): r refs, n stamp
 //	X#<00..15>           all effect refs of the runs that hash here: r, n
 //	R#<name>             any other ref: r oid, n
@@ -44,6 +44,12 @@
 // Refs are read in transactions, which are serial with every update; other reads of several items are not. Leases and events are read strongly.
 // Events come from the control item first and then from the packs that it speaks of. Objects are immutable: they are read from any replica, and
 // again strongly where one is missing, verified, and cached.
+//
+// # Waking
+//
+// Every update that moves a queue, a run or an effect marks the session: somebody should look whether a head can go on. The mark costs a write to the
+// index once, until [Store.Settle] takes it away or puts it off, on the condition that nothing has happened since. [Store.Due] lists what is marked. So
+// a session that can go on is found whatever messages were lost.
 //
 // # Clocks
 //

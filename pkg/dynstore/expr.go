@@ -82,6 +82,16 @@ func (e *expr) release(l store.Lease, id string) {
 	e.set(e.attr(attrReleased), text(l.Owner+id))
 }
 
+// wake says when somebody should look at the session; zero: nobody need.
+func (e *expr) wake(partition string, at store.Millis) {
+	if at == 0 {
+		e.removes = append(e.removes, e.attr(attrWake), e.attr(attrWakeList))
+		return
+	}
+	e.set(e.attr(attrWake), number(at))
+	e.set(e.attr(attrWakeList), text(wakeList(partition)))
+}
+
 func (e *expr) condition() *string {
 	if len(e.conditions) == 0 {
 		return nil

@@ -134,6 +134,14 @@ func newTx() txID {
 
 // OpenSession implements [store.Store].
 func (s *Store) OpenSession(ctx context.Context, id store.SessionID) (store.Session, error) {
+	h, err := s.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (s *Store) open(ctx context.Context, id store.SessionID) (*session, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}

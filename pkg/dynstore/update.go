@@ -167,6 +167,10 @@ func (r *repo) plan(u *update, v *view, b batch) (*plan, *control, error) {
 		e.held(*l)
 		next = u.relet(e, next)
 	}
+	if u.stirs() && (c.wake == 0 || c.wake > u.at) {
+		next.wake = u.at
+		e.wake(r.partition, u.at)
+	}
 	if next.full(r.partition) {
 		if err := p.packs(c, b); err != nil {
 			return nil, nil, err

@@ -16,6 +16,10 @@ import (
 // whoever takes it next carries on.
 var ErrReleased = errors.New("host released the head")
 
+// ErrTimeUp is the cause with which a host ends a context whose time for one step is over: what a model said so far is kept and the model is asked
+// again; open tool calls stay for the next step, as with [ErrReleased].
+var ErrTimeUp = errors.New("the time for one step is up")
+
 // inflight runs a turn's call under the lease. While the call is out it renews the lease, ends the call when a participant
 // aborts, moves the head or deletes the session, and streams what the call emits. It returns when all of that has stopped.
 func (st *step) inflight(ctx context.Context, call func(context.Context, TurnInput) error) error {
@@ -23,6 +27,9 @@ func (st *step) inflight(ctx context.Context, call func(context.Context, TurnInp
 	defer cancel(nil)
 	if st.run.AbortRequested {
 		cancel(ErrAborted)
+	}
+	if st.opts.BeforeCall != nil {
+		st.opts.BeforeCall(ctx, st.lease)
 	}
 	out := newOutbox(st.Session, st.lease, st.opts.Flush, cancel)
 	guard := make(chan struct{})
@@ -74,7 +81,7 @@ func (st *step) interrupted(ctx context.Context, err error) (StepOutcome, error)
 		return nil, nil //nolint:nilnil // nothing was interrupted: the caller goes on
 	case errors.Is(err, ErrFenced):
 		return StepFenced{}, nil
-	case errors.Is(err, ErrReleased):
+	case errors.Is(err, ErrReleased), errors.Is(err, ErrTimeUp):
 		return nil, err // an attempt that was under way is counted as the lease is given back
 	case errors.As(err, &panicked):
 		return st.end(context.WithoutCancel(ctx), object.Failed{Error: err.Error(), Class: object.FailedRunner}, "fail")

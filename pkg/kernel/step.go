@@ -29,6 +29,9 @@ type StepOptions struct {
 	Ceiling func(object.Run) int
 	// Resolve completes a run's configuration with the host's defaults; nil keeps it. The same input must give the same output.
 	Resolve func(object.Config) object.Config
+	// BeforeCall is called before each call of the turn with the lease as it is then, so that a host can see to it that somebody looks when
+	// this process does not outlive the call. Nil: nobody.
+	BeforeCall func(context.Context, store.Lease)
 	// Lease is used instead of acquiring one, and is not released. It is kept up to date as the step renews it.
 	Lease *store.Lease
 }

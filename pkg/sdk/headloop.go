@@ -70,7 +70,7 @@ func (l *headLoop) drive(ctx context.Context) (again time.Duration, ok bool, err
 	for {
 		outcome, err := session.Peek(ctx, l.name, host.opts.Landing)
 		if _, due := outcome.(kernel.StepContinue); due && err == nil {
-			outcome, err = session.Drive(ctx, host.stepOptions(l.name))
+			outcome, err = session.Drive(ctx, host.stepOptions(session, l.name))
 		}
 		if err != nil {
 			return 0, false, err

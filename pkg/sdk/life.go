@@ -41,7 +41,8 @@ func (s *Stepwell) ready() error {
 }
 
 // driving admits work under a lease, which [Stepwell.Close] waits for. The context it returns ends with [kernel.ErrReleased] when ctx ends
-// or the host closes: the head is given back, and neither ends the run. done says that the work has ended.
+// or the host closes: the head is given back, and neither ends the run. A ctx that ends with [kernel.ErrTimeUp] passes that on. done says that the
+// work has ended.
 func (s *Stepwell) driving(ctx context.Context) (out context.Context, done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +51,15 @@ func (s *Stepwell) driving(ctx context.Context) (out context.Context, done func(
 	}
 	s.running.Add(1)
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	release := func() { cancel(kernel.ErrReleased) }
-	stops := []func() bool{context.AfterFunc(ctx, release), context.AfterFunc(s.life, release)}
+	stops := []func() bool{
+		context.AfterFunc(ctx, func() {
+			if errors.Is(context.Cause(ctx), kernel.ErrTimeUp) {
+				cancel(kernel.ErrTimeUp)
+			}
+			cancel(kernel.ErrReleased)
+		}),
+		context.AfterFunc(s.life, func() { cancel(kernel.ErrReleased) }),
+	}
 	return out, func() {
 		for _, stop := range stops {
 			stop()

@@ -238,17 +238,20 @@ func (s *Stepwell) Step(ctx context.Context, opts api.HeadOptions) (api.StepOutc
 		return nil, err
 	}
 	defer done()
-	outcome, err := session.Step(driving, s.stepOptions(head(opts.Head)))
+	outcome, err := session.Step(driving, s.stepOptions(session, head(opts.Head)))
 	if err != nil {
 		return nil, s.ended(ctx, err)
 	}
 	return stepOutcome(outcome), nil
 }
 
-func (s *Stepwell) stepOptions(name string) kernel.StepOptions {
+func (s *Stepwell) stepOptions(session *kernel.Session, name string) kernel.StepOptions {
 	opts := kernel.StepOptions{Head: name, Landing: s.opts.Landing, Turn: s.turn, TTL: s.opts.LeaseTTL, Flush: s.opts.Flush, Resolve: s.resolve}
 	if s.opts.Ceiling > 0 {
 		opts.Ceiling = func(object.Run) int { return s.opts.Ceiling }
+	}
+	if call := s.opts.BeforeCall; call != nil {
+		opts.BeforeCall = func(ctx context.Context, l store.Lease) { call(ctx, api.SessionID(session.ID()), name, l.ExpiresAt) }
 	}
 	return opts
 }

@@ -62,6 +62,11 @@ type Options struct {
 	LeaseTTL time.Duration
 	// Flush is how long streamed text waits for more of it, where every append costs. Default: [kernel.DefaultFlush].
 	Flush time.Duration
+	// Poll is how often a wait looks for what is in no event, such as the release of a lease. Default: [DefaultPoll].
+	Poll time.Duration
+	// BeforeCall is called before each call of a model or a batch of tools, with the time until which this host holds the head if it renews
+	// nothing. A host that may vanish sees to it that somebody looks then. Nil: nobody.
+	BeforeCall func(ctx context.Context, session api.SessionID, head string, until object.Millis)
 	// Turn replaces the turn that Models, Tools and the rest describe.
 	Turn kernel.Turn
 	// Now is the clock. Default: time.Now.
@@ -69,6 +74,9 @@ type Options struct {
 	// Logger gets what has no caller to return to. Default: discard.
 	Logger *slog.Logger
 }
+
+// DefaultPoll suits a store that is at hand.
+const DefaultPoll = 5 * time.Millisecond
 
 // Stepwell is a host's handle on all its sessions. It is safe for concurrent use.
 type Stepwell struct {
@@ -102,6 +110,9 @@ func New(opts Options) (*Stepwell, error) {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now //nolint:forbidigo // the one default clock
+	}
+	if opts.Poll <= 0 {
+		opts.Poll = DefaultPoll
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -11,9 +11,6 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
-// leasePoll is how often a wait looks for the release of a lease, which is in no event.
-const leasePoll = 5 * time.Millisecond
-
 // WaitRun blocks until the head is idle and free, or its run waits for a parked call. It answers only from reads between which nothing
 // happened, so that a change during them cannot make it stale. Ending ctx never affects the run.
 func (s *Stepwell) WaitRun(ctx context.Context, opts api.HeadOptions) (api.WaitOutcome, error) {
@@ -54,7 +51,7 @@ func (s *Stepwell) wait(ctx context.Context, session *kernel.Session, name strin
 			return nil, err
 		}
 		if held {
-			timer := time.NewTimer(leasePoll)
+			timer := time.NewTimer(s.opts.Poll)
 			select {
 			case <-timer.C:
 			case <-ctx.Done():

@@ -14,30 +14,34 @@ import (
 // ErrAccess reports that the configuration of AWS lacks what every request needs. Nothing was asked of DynamoDB or S3.
 var ErrAccess = errors.New("AWS is not configured")
 
-// clients are the clients of one configuration.
-type clients struct {
+// Clients are the clients of one configuration.
+type Clients struct {
+	Config   aws.Config
+	DynamoDB *dynamodb.Client
 	region   string
 	endpoint string
-	dynamodb *dynamodb.Client
 	s3       *s3.Client
 }
 
+// Connect reads the configuration of AWS, for stores of many tenants. It asks nothing of anybody. See [ErrAccess].
+func Connect(ctx context.Context) (Clients, error) { return connect(ctx, "") }
+
 // connect reads the configuration. An endpoint overrules the ones that it names. It makes sure of region and credentials, so that what is
 // missing is said at once and not after many attempts.
-func connect(ctx context.Context, endpoint string) (clients, error) {
+func connect(ctx context.Context, endpoint string) (Clients, error) {
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return clients{}, fmt.Errorf("%w: %w", ErrAccess, err)
+		return Clients{}, fmt.Errorf("%w: %w", ErrAccess, err)
 	}
 	if cfg.Region == "" {
-		return clients{}, fmt.Errorf("%w: there is no region: set AWS_REGION, or AWS_PROFILE to a profile with one", ErrAccess)
+		return Clients{}, fmt.Errorf("%w: there is no region: set AWS_REGION, or AWS_PROFILE to a profile with one", ErrAccess)
 	}
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return clients{}, fmt.Errorf("%w: there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "+
+		return Clients{}, fmt.Errorf("%w: there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "+
 			"which an emulator takes with any value: %w", ErrAccess, err)
 	}
-	c := clients{region: cfg.Region}
-	c.dynamodb = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+	c := Clients{Config: cfg, region: cfg.Region}
+	c.DynamoDB = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		if endpoint != "" {
 			o.BaseEndpoint = &endpoint
 		}

@@ -30,7 +30,7 @@ func Init(ctx context.Context, at Location, endpoint string) (Made, error) {
 		return Made{}, err
 	}
 	made := Made{Table: at.Table, Bucket: at.Bucket, Region: c.region, Endpoint: c.endpoint, Store: at.String()}
-	table, err := dynstore.CheckTable(ctx, c.dynamodb, at.Table)
+	table, err := dynstore.CheckTable(ctx, c.DynamoDB, at.Table)
 	if err != nil {
 		return made, err
 	}
@@ -39,7 +39,7 @@ func Init(ctx context.Context, at Location, endpoint string) (Made, error) {
 		return made, err
 	}
 	// It also waits for a table that someone else is making.
-	if err := dynstore.CreateTable(ctx, c.dynamodb, at.Table); err != nil {
+	if err := dynstore.CreateTable(ctx, c.DynamoDB, at.Table); err != nil {
 		return made, err
 	}
 	made.TableCreated = !table

@@ -16,6 +16,9 @@ const SkewMargin = time.Second
 // Flush is how long streamed text waits for more of it: five appends in three seconds, at a write unit or two each.
 const Flush = 600 * time.Millisecond
 
+// Poll is how often somebody looks for what is in no event.
+const Poll = 250 * time.Millisecond
+
 // ErrMissing reports a table or bucket that does not exist.
 var ErrMissing = errors.New("is missing")
 
@@ -25,12 +28,13 @@ func Open(ctx context.Context, at Location, now func() time.Time) (*dynstore.Sto
 	if err != nil {
 		return nil, err
 	}
-	return c.open(at, now)
+	return c.Open(at, now, Poll)
 }
 
-func (c clients) open(at Location, now func() time.Time) (*dynstore.Store, error) {
+// Open returns the store at a location. It asks nothing of DynamoDB or S3. Poll is how often a watch looks for what other processes write.
+func (c Clients) Open(at Location, now func() time.Time, poll time.Duration) (*dynstore.Store, error) {
 	return dynstore.New(dynstore.Options{
-		Client: c.dynamodb, Table: at.Table, Tenant: at.Tenant, SkewMargin: SkewMargin, Now: now,
+		Client: c.DynamoDB, Table: at.Table, Tenant: at.Tenant, SkewMargin: SkewMargin, Now: now, Poll: poll,
 		// The keys of bodies start with the tenant.
 		Bodies: s3objects.New(s3objects.Options{Client: c.s3, Bucket: at.Bucket}),
 	})
@@ -43,7 +47,7 @@ func Check(ctx context.Context, at Location) error {
 	if err != nil {
 		return err
 	}
-	table, err := dynstore.CheckTable(ctx, c.dynamodb, at.Table)
+	table, err := dynstore.CheckTable(ctx, c.DynamoDB, at.Table)
 	if err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func Check(ctx context.Context, at Location) error {
 }
 
 // where says which cloud the clients ask.
-func (c clients) where() string {
+func (c Clients) where() string {
 	if c.endpoint != "" {
 		return c.region + " at " + c.endpoint
 	}

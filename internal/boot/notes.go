@@ -7,30 +7,14 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/stepwell-dev/stepwell/pkg/tool"
-	"github.com/stepwell-dev/stepwell/pkg/tool/builtin"
-	"github.com/stepwell-dev/stepwell/pkg/tool/builtin/fetch"
 )
 
-// tools returns what is offered to models.
-func tools(c Config, now func() time.Time) (*tool.Set, error) {
-	beside := c.Store
+// notesOf returns the file of a configuration's notes.
+func notesOf(c Config) string {
 	if c.Cloud != nil {
-		beside = filepath.Join(filepath.Dir(DefaultStore), c.Cloud.Table)
+		return NotesPath(filepath.Join(filepath.Dir(DefaultStore), c.Cloud.Table))
 	}
-	notes := &notebook{path: NotesPath(beside), now: now}
-	offered := []tool.Tool{
-		builtin.Ask(), builtin.Wait(), builtin.Clock(), builtin.Note(notes.write), builtin.Slow(nil),
-	}
-	if len(c.FetchAllow) > 0 {
-		f, err := fetch.New(fetch.Options{Allow: c.FetchAllow})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", EnvFetchAllow, err)
-		}
-		offered = append(offered, f)
-	}
-	return tool.NewSet(offered...)
+	return NotesPath(c.Store)
 }
 
 // NotesPath returns the file beside the store to which the tool note appends. Its lines count how often the tool ran.

@@ -1,4 +1,4 @@
-package boot
+package turn
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // offeredModel is what an OpenAI-compatible server is asked for when its key is there and no model is named.
 const offeredModel = "gpt-4.1-mini"
 
-// models returns the catalog and the model that answers by default.
-func models(c Config, now func() time.Time) (*llm.Catalog, llm.Model, error) {
+// Catalog returns the models and the one that answers by default. It contacts nobody.
+func (c Config) Catalog(now func() time.Time) (*llm.Catalog, llm.Model, error) {
 	providers := []llm.Provider{scripted.New(scripted.Options{Pace: c.Pace, Now: now})}
 	var wanted []llm.ModelInfo
 	for _, m := range c.Models {

@@ -1,0 +1,110 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/stepwell-dev/stepwell/pkg/api"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
+)
+
+// soon is how much too early a message about a deadline may come and be sent back for it, in milliseconds.
+const soon = 15_000
+
+// An Alarm turns whatever says that a session may want something into steps of the heads that can go on. It steps nothing itself.
+type Alarm struct {
+	Hosts Hosts
+	Waker *Waker
+	// Due returns sessions of any tenant that are marked by now.
+	Due func(ctx context.Context, now object.Millis) ([]Message, error)
+}
+
+// Look looks at the session of a message and queues steps of the heads that can go on.
+func (a *Alarm) Look(ctx context.Context, m Message) error {
+	err := a.look(ctx, m)
+	if errors.Is(err, api.ErrSessionNotFound) {
+		return nil // it is gone, or never was
+	}
+	return err
+}
+
+func (a *Alarm) look(ctx context.Context, m Message) error {
+	host, err := a.Hosts.Host(ctx, m.Tenant)
+	if err != nil {
+		return err
+	}
+	mark, err := host.Mark(ctx, m.Session)
+	if err != nil {
+		return fmt.Errorf("reading the mark of session %s: %w", m.Session, err)
+	}
+	now := object.Millis(a.Waker.Now().UnixMilli())
+	switch {
+	case mark.At == 0:
+		return nil
+	case mark.At > now:
+		if mark.At-now <= soon {
+			a.Waker.Deadline(ctx, m, mark.At)
+		}
+		return nil
+	case mark.HeldUntil > now:
+		if m.Watch {
+			a.Waker.Watch(ctx, m, mark.HeldUntil)
+		}
+		return nil // its holder arranges what comes next
+	}
+	_, err = look(ctx, host, m, a.Waker.Enqueue)
+	return err
+}
+
+// Sweep looks at every session that is marked. A session that cannot be looked at does not keep the others from it.
+func (a *Alarm) Sweep(ctx context.Context) error {
+	if a.Waker.Off[Sweep] {
+		return nil
+	}
+	due, err := a.Due(ctx, object.Millis(a.Waker.Now().UnixMilli()))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range due {
+		if ctx.Err() != nil {
+			break // the next sweep goes on
+		}
+		if err := a.Look(ctx, m); err != nil {
+			a.Waker.Logger.LogAttrs(ctx, slog.LevelError, "sweeping", slog.String("tenant", m.Tenant), slog.String("session", string(m.Session)), slog.Any("error", err))
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// look has the heads that can go on stepped by send, and returns them. When there are none, it says when somebody should look next.
+func look(ctx context.Context, host Host, m Message, send func(context.Context, Message) error) ([]string, error) {
+	attention, err := host.Look(ctx, api.SessionOptions{SessionID: m.Session})
+	if err != nil {
+		return nil, fmt.Errorf("looking at session %s: %w", m.Session, err)
+	}
+	for _, head := range attention.Ready {
+		if err := send(ctx, Message{Tenant: m.Tenant, Session: m.Session, Head: head}); err != nil {
+			return nil, err
+		}
+	}
+	if len(attention.Ready) > 0 {
+		return attention.Ready, nil // the mark stays until nothing can go on
+	}
+	if _, err := host.Settle(ctx, m.Session, attention.Seq, attention.Next); err != nil {
+		return nil, fmt.Errorf("settling session %s: %w", m.Session, err)
+	}
+	return nil, nil
+}
+
+// stepNow is Step as look takes it.
+func (w *Waker) stepNow(ctx context.Context, m Message) error {
+	w.Step(ctx, m)
+	return nil
+}
+
+// stepLater leaves it to the caller.
+func stepLater(context.Context, Message) error { return nil }

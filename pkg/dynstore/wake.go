@@ -1,0 +1,181 @@
+package dynstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
+	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
+)
+
+// wakeLists is how many partitions the index has. The number is part of the stored form.
+const wakeLists = 4
+
+func wakeList(partition string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(partition)) // a hash takes everything
+	return fmt.Sprintf("W#%d", h.Sum32()%wakeLists)
+}
+
+// stirs reports whether the update may leave a head that can go on.
+func (u *update) stirs() bool {
+	for _, w := range u.writes {
+		for _, family := range []string{ref.Queues, ref.Runs, ref.Effects} {
+			if strings.HasPrefix(string(w.Name), family) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A Mark says whether somebody should look at a session.
+type Mark struct {
+	At        store.Millis // since or from when; zero: nobody need
+	HeldUntil store.Millis // the latest expiry of a lease; zero: none is held
+}
+
+func (c *control) mark() Mark {
+	m := Mark{At: c.wake}
+	for _, g := range c.leases {
+		m.HeldUntil = max(m.HeldUntil, g.expires)
+	}
+	return m
+}
+
+// Mark returns the mark of a session.
+func (s *Store) Mark(ctx context.Context, id store.SessionID) (Mark, error) {
+	h, err := s.open(ctx, id)
+	if err != nil {
+		return Mark{}, err
+	}
+	defer func() { _ = h.Close() }()
+	c, err := h.control(ctx)
+	if err != nil {
+		return Mark{}, err
+	}
+	return c.mark(), nil
+}
+
+// An Image is what the table's stream tells of a session.
+type Image struct {
+	Seq  store.Seq // the newest event
+	Mark Mark
+}
+
+// ReadImage reads the image of a control item, which [ParseControlKey] recognises.
+func ReadImage(image map[string]types.AttributeValue) (Image, error) {
+	c, err := decodeControl(image)
+	if err != nil {
+		return Image{}, err
+	}
+	return Image{Seq: c.seq, Mark: c.mark()}, nil
+}
+
+// Settle says when somebody should next look at a session, zero for never, after a look that saw all up to the event seen. It reports false,
+// and changes nothing, when there is an event since: the session may want something else by now. A session that is gone needs no look.
+func (s *Store) Settle(ctx context.Context, id store.SessionID, seen store.Seq, at store.Millis) (settled bool, err error) {
+	h, err := s.open(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = h.Close() }()
+	r := h.repo
+	if c := r.last(); c != nil && c.seq == seen && c.wake == at {
+		return true, nil
+	}
+	e := &expr{}
+	e.expect(e.attr(attrSeq), number(seen))
+	e.wake(r.partition, at)
+	before, err := r.writeControl(ctx, e, func(now *control) resolution {
+		if now.seq == seen && now.wake == at {
+			return happened
+		}
+		return never
+	})
+	switch {
+	case err == nil:
+		after := *before
+		after.wake = at
+		r.observe(&after, refItems{})
+		return true, nil
+	case before != nil:
+		return false, nil
+	}
+	return false, fmt.Errorf("settling session %q: %w", id, err)
+}
+
+// A DueSession is one that somebody should look at since At.
+type DueSession struct {
+	Tenant  string
+	Session store.SessionID
+	At      store.Millis
+}
+
+// Due returns sessions of every tenant that somebody should look at by now, those that have waited longest first, at most about limit. Its reads may
+// lag behind by a moment.
+func Due(ctx context.Context, client API, table string, now store.Millis, limit int) ([]DueSession, error) {
+	def := Definition().Index
+	var due []DueSession
+	for i := range wakeLists {
+		in := &dynamodb.QueryInput{
+			TableName: &table, IndexName: &def.Name,
+			KeyConditionExpression:    aws.String("#v = :v AND #w <= :now"),
+			ExpressionAttributeNames:  map[string]string{"#v": def.PartitionKey, "#w": def.SortKey},
+			ExpressionAttributeValues: item{":v": text(fmt.Sprintf("W#%d", i)), ":now": number(now)},
+			Limit:                     aws.Int32(int32(min(limit/wakeLists+1, 1000))), //nolint:gosec // small
+		}
+		out, err := client.Query(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("looking for sessions that are due: %w", err)
+		}
+		for _, it := range out.Items {
+			d, ok := parsePartition(textOf(it, attrPartition))
+			if !ok {
+				continue
+			}
+			at, err := intOf(it, attrWake)
+			if err != nil {
+				return nil, err
+			}
+			due = append(due, DueSession{d.Tenant, d.Session, store.Millis(at)})
+		}
+	}
+	slices.SortFunc(due, func(a, b DueSession) int { return cmp.Compare(a.At, b.At) })
+	return due, nil
+}
+
+// A SessionKey says whose session an item is of.
+type SessionKey struct {
+	Tenant  string
+	Session store.SessionID
+}
+
+// ParseControlKey returns the session whose control item has a primary key; ok is false for any other item. The control item is the one that every
+// write of a session touches, so that the table's stream tells by it.
+func ParseControlKey(partition, sort string) (k SessionKey, ok bool) {
+	if sort != controlKey {
+		return SessionKey{}, false
+	}
+	return parsePartition(partition)
+}
+
+func parsePartition(p string) (SessionKey, bool) {
+	parts := strings.Split(p, "#")
+	if len(parts) != 4 || parts[0] != "S" {
+		return SessionKey{}, false
+	}
+	tenant, err := ref.Unescape(parts[1])
+	if err != nil {
+		return SessionKey{}, false
+	}
+	return SessionKey{Tenant: tenant, Session: store.SessionID(parts[2])}, true
+}
