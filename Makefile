@@ -22,13 +22,28 @@ export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 export GOLANGCI_LINT_CACHE := $(CACHE)/golangci-lint
 GIT := git -c safe.directory=*
 
+INFRA := $(CACHE)/infra
+CDK_LOCK := localstack/package-lock.json
+# The tests of localstack/deploy find the command line, and leave it, in the same place.
+CDK_CLI := $(INFRA)/cli-$(shell sha256sum $(CDK_LOCK) | cut -c1-12)
+CDK := $(CDK_CLI)/node_modules/aws-cdk/bin/cdk
+# Context of the deployment: make deploy CONTEXT='-c stage=prod -c jwtIssuer=https://... -c jwtAudience=...'
+CONTEXT ?=
+# Everything that the CDK unpacks and remembers is kept under .cache.
+INFRA_ENV := CDK_HOME=$(INFRA)/home JSII_RUNTIME_PACKAGE_CACHE_ROOT=$(INFRA)/jsii CDK_DISABLE_CLI_TELEMETRY=true \
+	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 NODE_NO_WARNINGS=1
+CDK_RUN = cd infra && $(INFRA_ENV) node $(CDK) --app $(INFRA)/app --output $(INFRA)/cdk.out --no-notices
+
+ARCH ?= arm64
+FUNCTIONS := $(notdir $(wildcard functions/*))
+
 FUZZTIME ?= 10s
 N ?= 400
 BENCH ?= .
 TEST ?= go test
 TESTFLAGS ?=
 # Where goroutines and processes race: the kernel, what drives it, and the stores.
-RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru ./internal/awsfault))
+RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru ./internal/awsfault ./internal/lambdahttp))
 
 # What talks to AWS, or plays it. The kernel's tests run over its store besides; their crashes are played by ./localstack/cloudtest, at every
 # request instead of at every call.
@@ -69,6 +84,48 @@ race: ## Run the kernel's and the stores' tests under the race detector
 lint: $(GOLANGCI_LINT) $(CHECK_SUMTYPE) ## Lint, check formatting, and check closed unions over the whole program
 	$(GOLANGCI_LINT) run ./...
 	$(CHECK_SUMTYPE) -default-signifies-exhaustive=false ./...
+	cd infra && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
+
+# The functions are built for Lambda's arm64 unless ARCH says otherwise; the same source gives the same bytes.
+.PHONY: functions
+functions: ## Build the functions into dist/NAME.zip (ARCH=arm64 or amd64)
+	@rm -rf dist && mkdir -p dist
+	@go build -o $(CACHE)/functionzip ./internal/functionzip
+	@for f in $(FUNCTIONS); do \
+		GOOS=linux GOARCH=$(ARCH) CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -ldflags '-s -w -buildid=' -o dist/$$f/bootstrap ./functions/$$f; \
+		$(CACHE)/functionzip dist/$$f/bootstrap dist/$$f.zip; rm -r dist/$$f; \
+	done
+	@ls -l dist
+
+.PHONY: infra-app
+infra-app:
+	@command -v node >/dev/null || { echo "make: the CDK needs node (Debian: nodejs and npm)" >&2; exit 1; }
+	@mkdir -p $(INFRA)
+	cd infra && go build -o $(INFRA)/app .
+
+$(CDK):
+	@mkdir -p $(CDK_CLI)
+	@cp localstack/package.json $(CDK_LOCK) $(CDK_CLI)/
+	cd $(CDK_CLI) && npm ci --no-audit --no-fund --ignore-scripts
+
+.PHONY: synth
+synth: functions infra-app $(CDK) ## Write the templates of the stack to .cache/infra/cdk.out (CONTEXT='-c key=value ...')
+	$(CDK_RUN) synth --quiet $(CONTEXT)
+
+.PHONY: deploy
+deploy: functions infra-app $(CDK) ## Deploy the stack (CONTEXT='-c jwtIssuer=... -c jwtAudience=... -c stage=...'); once per account: BOOTSTRAP=1
+	$(if $(BOOTSTRAP),$(CDK_RUN) bootstrap $(CONTEXT))
+	$(CDK_RUN) deploy --all $(CONTEXT)
+
+.PHONY: destroy
+destroy: functions infra-app $(CDK) ## Destroy the stack (stage dev and dev-* with their data, others without; the bucket must be empty)
+	$(CDK_RUN) destroy --all $(CONTEXT)
+
+.PHONY: infra-test
+infra-test: ## Test the stack: what it has, what it may do, and the rules of cdk-nag
+	@command -v node >/dev/null || { echo "make infra-test: the CDK needs node" >&2; exit 1; }
+	@mkdir -p $(INFRA)
+	cd infra && $(INFRA_ENV) $(TEST) $(TESTFLAGS) ./...
 
 .PHONY: lattice
 lattice: ## Check which package imports which, and what the documents claim
@@ -85,6 +142,7 @@ generate: ## Write generated files anew
 .PHONY: verify
 verify: ## Check that generated files and go.mod are up to date
 	go mod tidy -diff
+	cd infra && go mod tidy -diff
 	@before="$$($(GIT) diff | cksum; $(GIT) ls-files -o --exclude-standard)"; \
 	$(MAKE) generate; \
 	after="$$($(GIT) diff | cksum; $(GIT) ls-files -o --exclude-standard)"; \
@@ -111,12 +169,13 @@ check: $(GOTESTSUM) ## Run what CI runs: verify, test (with the import lattice),
 	@mkdir -p $(CACHE)/results
 	$(MAKE) verify
 	$(MAKE) test TEST='$(GOTESTSUM) --format pkgname --jsonfile $(CACHE)/results/test.json --' | tee $(CACHE)/results/test.log
+	$(MAKE) infra-test
 	$(MAKE) race TEST='$(GOTESTSUM) --format pkgname --jsonfile $(CACHE)/results/race.json --' | tee $(CACHE)/results/race.log
 	$(MAKE) lint
 
 .PHONY: clean
 clean: ## Remove what was built, the tools included
-	rm -rf bin $(CACHE)
+	rm -rf bin dist $(CACHE)
 
 # install builds a pinned tool: $(call install,package,version,file).
 define install

@@ -3,7 +3,8 @@
 # environment's directory. Exits with 3 where this machine has no Python that can make one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-version=$(sed -n 's/^ministack==//p' "$root/localstack/requirements.txt")
+# The name says what is in it, so that an environment of other requirements is left alone.
+version=$(sed -n 's/^ministack==//p' "$root/localstack/requirements.txt")-$(cksum <"$root/localstack/requirements.txt" | cut -d' ' -f1)
 dir=$root/.cache/ministack-$version
 [ ! -x "$dir/bin/python" ] || { echo "$dir"; exit 0; }
 

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
 )
+
+// patience is how long an alarm waits for a lease to expire: delays are whole seconds.
+const patience = 1500 * time.Millisecond
 
 // soon is how much too early a message about a deadline may come and be sent back for it, in milliseconds.
 const soon = 15_000
@@ -48,11 +52,18 @@ func (a *Alarm) look(ctx context.Context, m Message) error {
 			a.Waker.Deadline(ctx, m, mark.At)
 		}
 		return nil
-	case mark.HeldUntil > now:
-		if m.Watch {
+	}
+	if held := a.Waker.left(mark.HeldUntil); held > 0 {
+		switch {
+		case !m.Watch:
+			return nil // its holder arranges what comes next
+		case held > patience:
 			a.Waker.Watch(ctx, m, mark.HeldUntil)
+			return nil
 		}
-		return nil // its holder arranges what comes next
+		if err := a.Waker.Sleep(ctx, held); err != nil {
+			return err
+		}
 	}
 	_, err = look(ctx, host, m, a.Waker.Enqueue)
 	return err
@@ -91,7 +102,7 @@ func look(ctx context.Context, host Host, m Message, send func(context.Context, 
 			return nil, err
 		}
 	}
-	if len(attention.Ready) > 0 {
+	if len(attention.Ready)+len(attention.Held) > 0 {
 		return attention.Ready, nil // the mark stays until nothing can go on
 	}
 	if _, err := host.Settle(ctx, m.Session, attention.Seq, attention.Next); err != nil {

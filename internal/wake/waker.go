@@ -22,16 +22,16 @@ type Scheduler interface {
 const (
 	// MaxDelay is the longest delay of a queue (SQS).
 	MaxDelay = 15 * time.Minute
-	// margin is added to expiries and deadlines of others' clocks.
-	margin = time.Second
 )
 
 // A Waker sends what wakes heads. What it cannot send is logged and lost: the mark on the session stays, and the next sweep finds it.
 type Waker struct {
 	Steps, Alarms Sender
 	Schedules     Scheduler
-	Off           Paths // paths that are not used
+	Margin        time.Duration // how long after its expiry a lease still holds others off
+	Off           Paths         // paths that are not used
 	Now           func() time.Time
+	Sleep         func(context.Context, time.Duration) error
 	Logger        *slog.Logger
 }
 
@@ -62,8 +62,8 @@ func (w *Waker) Deadline(ctx context.Context, m Message, at object.Millis) {
 		return
 	}
 	due := time.UnixMilli(int64(at))
-	if left := due.Sub(w.Now()); left < MaxDelay-margin {
-		w.send(ctx, w.Alarms, m, max(left, 0)+margin)
+	if left := due.Sub(w.Now()); left < MaxDelay-w.Margin {
+		w.send(ctx, w.Alarms, m, max(left, 0)+w.Margin)
 		if left <= 0 {
 			return
 		}
@@ -81,8 +81,12 @@ func (w *Waker) Watch(ctx context.Context, m Message, until object.Millis) {
 		return
 	}
 	m.Watch = true
-	left := time.UnixMilli(int64(until)).Sub(w.Now()) + margin
-	w.send(ctx, w.Alarms, m, min(max(left, 0), MaxDelay))
+	w.send(ctx, w.Alarms, m, min(max(w.left(until), 0), MaxDelay).Truncate(time.Second)) // early rather than late: it is waited for then
+}
+
+// left returns how long it is until whoever holds a head up to a time has surely lost it.
+func (w *Waker) left(until object.Millis) time.Duration {
+	return time.UnixMilli(int64(until)).Add(w.Margin).Sub(w.Now())
 }
 
 func (w *Waker) send(ctx context.Context, to Sender, m Message, delay time.Duration) {

@@ -152,7 +152,7 @@ func (p *placement) invoke(what string, do func(ctx context.Context, w wired, wa
 	}))(p.T)
 	defer func() { _ = st.Close() }()
 	w := &wake.Waker{
-		Steps: sender{p, "steps"}, Alarms: sender{p, "alarms"}, Schedules: sender{p, "alarms"}, Off: p.off, Now: p.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Steps: sender{p, "steps"}, Alarms: sender{p, "alarms"}, Schedules: sender{p, "alarms"}, Off: p.off, Now: p.clock.Now, Sleep: p.sleep, Logger: slog.New(slog.DiscardHandler),
 	}
 	models := llm.NewCatalog(p)
 	host := kerneltest.Must(sdk.New(sdk.Options{
@@ -214,6 +214,11 @@ func (p *placement) alarm(w wired, waker *wake.Waker) *wake.Alarm {
 		}
 		return out, err
 	}}
+}
+
+func (p *placement) sleep(_ context.Context, d time.Duration) error {
+	p.clock.Advance(d)
+	return nil
 }
 
 func (p *placement) advance(to time.Time) {

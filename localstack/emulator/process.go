@@ -94,7 +94,11 @@ func run(python string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making the emulator's log: %w", err)
 	}
-	cmd := exec.Command("sh", "-c", guard, "sh", python, "-m", "ministack") //nolint:noctx // it outlives every test
+	script, err := find(filepath.Join("localstack", "start.py"))
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("sh", "-c", guard, "sh", python, script) //nolint:noctx // it outlives every test
 	cmd.Env = append(os.Environ(),
 		"GATEWAY_PORT="+strconv.Itoa(port), "BIND_HOST=127.0.0.1", "MINISTACK_HOST=127.0.0.1", "LOG_LEVEL=WARNING",
 		"TMPDIR="+dir, "STATE_DIR="+filepath.Join(dir, "state"), "S3_DATA_DIR="+filepath.Join(dir, "s3"))

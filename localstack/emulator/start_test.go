@@ -90,7 +90,7 @@ func TestStart_WithoutPython(t *testing.T) {
 		write(t, filepath.Join(root, "localstack", "setup.sh"), string(script))
 		write(t, filepath.Join(root, "localstack", "requirements.txt"), "ministack==0.0.0\n")
 		tools := t.TempDir()
-		for _, tool := range []string{"sh", "dirname", "sed"} {
+		for _, tool := range []string{"sh", "dirname", "sed", "cksum", "cut"} {
 			link(t, tools, tool)
 		}
 		out := again(t, "^TestStart_WithoutPython$", root, "PATH="+tools, "CI="+test.ci, "AWS_ENDPOINT_URL=", "STEPWELL_CLOUD_TESTS=", victim+"=1")

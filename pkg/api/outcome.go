@@ -259,5 +259,6 @@ type Restored struct {
 type Attention struct {
 	Seq   int64         // all that happened up to this event is in it
 	Ready []string      // heads that a step can advance now
+	Held  []string      // heads that somebody is advancing
 	Next  object.Millis // when another head can be advanced; zero: not before something happens
 }

@@ -167,9 +167,13 @@ func (r *repo) plan(u *update, v *view, b batch) (*plan, *control, error) {
 		e.held(*l)
 		next = u.relet(e, next)
 	}
-	if u.stirs() && (c.wake == 0 || c.wake > u.at) {
+	switch {
+	case !u.stirs():
+	case c.wake == 0 || c.wake > u.at:
 		next.wake = u.at
 		e.wake(r.partition, u.at)
+	default: // it is there, unless a look that did not see this has just settled the session
+		e.expect(e.attr(attrWake), number(c.wake))
 	}
 	if next.full(r.partition) {
 		if err := p.packs(c, b); err != nil {

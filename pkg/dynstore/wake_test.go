@@ -107,6 +107,34 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// TestMark_settledBehindAWriter proves that a session that is settled between a writer's look and its write is marked all the same.
+func TestMark_settledBehindAWriter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.stir("refs/runs/main", "1") // the writer remembers the mark
+	since := r.now()
+	seq, err := r.clean.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.clock.Advance(time.Second)
+	other := open(t, r.otherOpts())
+	if ok, err := other.Settle(t.Context(), "s", seq, since+3_600_000); err != nil || !ok {
+		t.Fatalf("settling: %v, %v", ok, err)
+	}
+	r.stir("refs/effects/run_1/a", "2")
+	if m := r.mark(); m.At != r.now() {
+		t.Errorf("the mark is %+v, want %d", m, r.now())
+	}
+}
+
+// otherOpts are those of another process, which meets no faults.
+func (r *rig) otherOpts() dynstore.Options {
+	opts := r.opts
+	opts.Client = newClient(r.t)
+	return opts
+}
+
 // TestMark_lostAnswers proves that settling outlives lost answers and late requests.
 func TestMark_lostAnswers(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 type Attention struct {
 	Seq   store.Seq     // all that happened up to this event is in it
 	Ready []string      // heads that a step can advance now, by name
-	Next  object.Millis // when another head can be advanced, or a holder has died; zero: not before something happens
+	Held  []string      // heads that somebody is advancing
+	Next  object.Millis // when another head can be advanced; zero: not before something happens
 }
 
 // Look says which heads of the session can be advanced, and when others can. It only reads. Who is told of a session by a message that may be late,
@@ -31,15 +32,8 @@ func (s *Session) Look(ctx context.Context, landing Landing) (Attention, error) 
 		return Attention{}, err
 	}
 	for _, head := range heads {
-		ready, next, err := s.lookAt(ctx, head, landing)
-		if err != nil {
+		if err := s.lookAt(ctx, head, landing, &a); err != nil {
 			return Attention{}, fmt.Errorf("look at head %q: %w", head, err)
-		}
-		if ready {
-			a.Ready = append(a.Ready, head)
-		}
-		if next != 0 && (a.Next == 0 || next < a.Next) {
-			a.Next = next
 		}
 	}
 	return a, nil
@@ -70,24 +64,35 @@ func (s *Session) busyHeads(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(heads)), nil
 }
 
-// lookAt reports whether a head can be advanced now, and otherwise when, zero for never.
-func (s *Session) lookAt(ctx context.Context, head string, landing Landing) (ready bool, next object.Millis, err error) {
+// lookAt adds what a head wants.
+func (s *Session) lookAt(ctx context.Context, head string, landing Landing, a *Attention) error {
 	outcome, err := s.Peek(ctx, head, landing)
 	if err != nil {
-		return false, 0, err
+		return err
 	}
 	switch o := outcome.(type) {
 	case StepRetry:
-		return false, o.At, nil
+		a.until(o.At)
 	case StepWaiting:
-		return false, o.Until, nil
+		a.until(o.Until)
 	case StepContinue:
-		lease, held, err := s.ReadLease(ctx, ref.Head(head))
-		if err != nil || held {
-			return false, lease.ExpiresAt, err
+		_, held, err := s.ReadLease(ctx, ref.Head(head))
+		switch {
+		case err != nil:
+			return err
+		case held:
+			a.Held = append(a.Held, head)
+		default:
+			a.Ready = append(a.Ready, head)
 		}
-		return true, 0, nil
 	case StepIdle, StepBusy, StepFinished, StepFenced:
 	}
-	return false, 0, nil
+	return nil
+}
+
+// until brings the next look forward to a deadline, zero for none.
+func (a *Attention) until(at object.Millis) {
+	if at != 0 && (a.Next == 0 || at < a.Next) {
+		a.Next = at
+	}
 }

@@ -37,7 +37,10 @@ func TestLook(t *testing.T) {
 		must(p.Submit(k.Ctx, kernel.SubmitOptions{Head: "side", Lane: kerneltest.Steer, Body: k.User("hello")}))(t)
 		look("two heads", 0, "side", head)
 		lease := acquire(k)
-		look("one of them held", lease.ExpiresAt, "side")
+		look("one of them held", 0, "side")
+		if a := must(p.Look(k.Ctx, k.Landing))(t); !slices.Equal(a.Held, []string{head}) {
+			t.Errorf("held are %v", a.Held)
+		}
 		k.Clock.Advance(kernel.DefaultTTL + time.Second)
 		look("its holder gone", 0, "side", head)
 		must(k.ReleaseLease(k.Ctx, lease))(t)

@@ -20,5 +20,5 @@ func (s *Stepwell) Look(ctx context.Context, opts api.SessionOptions) (api.Atten
 	if err != nil {
 		return api.Attention{}, fault(err)
 	}
-	return api.Attention{Seq: int64(a.Seq), Ready: a.Ready, Next: a.Next}, nil
+	return api.Attention{Seq: int64(a.Seq), Ready: a.Ready, Held: a.Held, Next: a.Next}, nil
 }

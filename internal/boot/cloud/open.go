@@ -11,7 +11,7 @@ import (
 )
 
 // SkewMargin is how far the clocks of the processes of one store may differ. Clocks that are further apart cost work, never a fenced write.
-const SkewMargin = time.Second
+const SkewMargin = 500 * time.Millisecond
 
 // Flush is how long streamed text waits for more of it: five appends in three seconds, at a write unit or two each.
 const Flush = 600 * time.Millisecond
