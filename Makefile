@@ -41,7 +41,8 @@ FUZZTIME ?= 10s
 N ?= 400
 BENCH ?= .
 TEST ?= go test
-TESTFLAGS ?=
+# The deployed tests wait for people and deadlines, longer than the ten minutes that go test allows on a small machine.
+TESTFLAGS ?= -timeout 20m
 # Where goroutines and processes race: the kernel, what drives it, and the stores.
 RACE_PACKAGES := $(addsuffix /...,$(wildcard ./pkg/kernel ./pkg/*store ./pkg/s3objects ./pkg/agent ./pkg/sdk ./pkg/client ./internal/lru ./internal/awsfault ./internal/lambdahttp))
 

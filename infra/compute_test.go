@@ -59,7 +59,7 @@ func TestFunctions_Environment(t *testing.T) {
 	} {
 		for name, value := range map[string]any{
 			"STEPWELL_STORE": "join", "STEPWELL_TENANT_CLAIM": "org", "STEPWELL_LOG_LEVEL": "debug", "STEPWELL_LOG_FORMAT": "json",
-			"AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
+			"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_SDK_UA_APP_ID": "stepwell-" + strings.ToLower(function),
 		} {
 			want[name] = value
 		}

@@ -112,6 +112,7 @@ func (c *Compute) newFunction(code map[string]string, spec functionSpec) awslamb
 		"STEPWELL_LOG_LEVEL":    c.config.LogLevel,
 		"STEPWELL_LOG_FORMAT":   "json",
 		"AWS_ENDPOINT_URL":      c.config.EndpointURL,
+		"AWS_SDK_UA_APP_ID":     "stepwell-" + spec.name, // which function asked, in the trail of the account
 	}
 	for name, value := range spec.env {
 		env[name] = value

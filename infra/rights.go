@@ -31,8 +31,7 @@ func (c *Compute) readTable() awsiam.PolicyStatement {
 
 // writeTable also allows transactions, which are made of these.
 func (c *Compute) writeTable() awsiam.PolicyStatement {
-	return allow(c.data.Table.TableArn(), "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem",
-		"dynamodb:ConditionCheckItem")
+	return allow(c.data.Table.TableArn(), "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
 }
 
 func (c *Compute) bodies(actions ...string) awsiam.PolicyStatement {
@@ -68,7 +67,7 @@ func (c *Compute) submitRights() []awsiam.PolicyStatement {
 func (c *Compute) stepRights() []awsiam.PolicyStatement {
 	rights := append(c.writerRights(),
 		send(c.queues.steps), receive(c.queues.steps), send(c.queues.alarms),
-		allow(c.schedules.each(), "scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule"),
+		allow(c.schedules.each(), "scheduler:CreateSchedule", "scheduler:UpdateSchedule"),
 		awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 			Actions: jsii.Strings("iam:PassRole"), Resources: &[]*string{c.schedules.role.RoleArn()},
 			Conditions: &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "scheduler.amazonaws.com"}},
@@ -94,7 +93,7 @@ func (c *Compute) alarmRights() []awsiam.PolicyStatement {
 // collectRights are the only ones to delete bodies.
 func (c *Compute) collectRights() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		c.readTable(), c.writeTable(), c.bodies("s3:GetObject", "s3:PutObject", "s3:DeleteObject"), c.listBodies(),
+		c.readTable(), c.writeTable(), c.bodies("s3:GetObject", "s3:DeleteObject"), c.listBodies(),
 	}
 }
 

@@ -48,13 +48,13 @@ func TestRights(t *testing.T) {
 	logs := []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 	reads := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "s3:GetObject", "s3:ListBucket"}
 	writes := []string{
-		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem", "s3:PutObject",
+		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "s3:PutObject",
 	}
 	receives := []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 	want := map[string][]string{
 		"SubmitRole": slices.Concat(logs, reads, writes, []string{"sqs:SendMessage"}),
 		"StepRole": slices.Concat(logs, reads, writes, receives, []string{
-			"sqs:SendMessage", "scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule", "iam:PassRole", "ssm:GetParameter",
+			"sqs:SendMessage", "scheduler:CreateSchedule", "scheduler:UpdateSchedule", "iam:PassRole", "ssm:GetParameter",
 		}),
 		"SnapshotRole": slices.Concat(logs, reads),
 		"EventsRole":   slices.Concat(logs, reads),
@@ -62,7 +62,7 @@ func TestRights(t *testing.T) {
 			"dynamodb:UpdateItem", "sqs:SendMessage", "events:PutEvents",
 			"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
 		}),
-		"CollectRole":  slices.Concat(logs, reads, writes, []string{"s3:DeleteObject"}),
+		"CollectRole":  slices.Concat(logs, reads, writes[:4], []string{"s3:DeleteObject"}),
 		"ScheduleRole": {"lambda:InvokeFunction"},
 	}
 	got := actions(t, template)

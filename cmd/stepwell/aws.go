@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell-dev/stepwell/internal/boot"
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud/standard"
 )
 
 func (a *app) awsCommand() *cobra.Command {
@@ -43,7 +44,11 @@ Without --table and --bucket it makes what --store or ` + boot.EnvStore + ` name
 			if u, err := url.Parse(endpoint); endpoint != "" && (err != nil || !strings.HasPrefix(u.Scheme, "http") || u.Host == "") {
 				return usage("--endpoint is %q; want a URL such as http://127.0.0.1:4566", endpoint)
 			}
-			made, err := cloud.Init(ctx, at, endpoint)
+			clients, err := standard.Connect(ctx, endpoint)
+			if err != nil {
+				return err
+			}
+			made, err := clients.Init(ctx, at)
 			if err != nil {
 				return err
 			}

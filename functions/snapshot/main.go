@@ -7,4 +7,4 @@ import (
 	"github.com/stepwell-dev/stepwell/internal/boot/serverless"
 )
 
-func main() { serverless.Start(context.Background(), serverless.Snapshot) }
+func main() { serverless.Start(context.Background(), serverless.Snapshot, serverless.Links{}) }

@@ -5,6 +5,13 @@ import (
 	"context"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/serverless"
+	"github.com/stepwell-dev/stepwell/internal/boot/serverless/parameter"
+	"github.com/stepwell-dev/stepwell/internal/wake/queue"
+	"github.com/stepwell-dev/stepwell/internal/wake/schedule"
 )
 
-func main() { serverless.Start(context.Background(), serverless.Step) }
+func main() {
+	serverless.Start(context.Background(), serverless.Step, serverless.Links{
+		Queue: queue.Open, Schedules: schedule.Open, Parameter: parameter.Read,
+	})
+}

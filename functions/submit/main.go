@@ -5,6 +5,9 @@ import (
 	"context"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/serverless"
+	"github.com/stepwell-dev/stepwell/internal/wake/queue"
 )
 
-func main() { serverless.Start(context.Background(), serverless.Submit) }
+func main() {
+	serverless.Start(context.Background(), serverless.Submit, serverless.Links{Queue: queue.Open})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud/standard"
 	"github.com/stepwell-dev/stepwell/internal/boot/turn"
 	"github.com/stepwell-dev/stepwell/pkg/api"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -89,10 +90,14 @@ func (h *Host) open(ctx context.Context, c Config, now func() time.Time, logger 
 		h.store, h.file, h.where = file, file, file.Path()
 		return nil
 	}
-	if err := cloud.Check(ctx, *c.Cloud); err != nil {
+	clients, err := standard.Connect(ctx, "")
+	if err != nil {
 		return err
 	}
-	st, err := cloud.Open(ctx, *c.Cloud, now)
+	if err := clients.Check(ctx, *c.Cloud); err != nil {
+		return err
+	}
+	st, err := clients.Open(*c.Cloud, now, cloud.Poll)
 	if err != nil {
 		return err
 	}

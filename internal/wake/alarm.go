@@ -49,7 +49,7 @@ func (a *Alarm) look(ctx context.Context, m Message) error {
 		return nil
 	case mark.At > now:
 		if mark.At-now <= soon {
-			a.Waker.Deadline(ctx, m, mark.At)
+			a.Waker.Later(ctx, m, mark.At)
 		}
 		return nil
 	}

@@ -17,6 +17,8 @@ type Message struct {
 	Head string `json:"head,omitzero"`
 	// Watch asks whoever finds the head held to look again after the holder's expiry.
 	Watch bool `json:"watch,omitzero"`
+	// Check says that this is somebody's second look: whoever commits something tells the queue as well, and is most often first.
+	Check bool `json:"check,omitzero"`
 }
 
 // ErrMessage reports a message that nobody of ours sent.

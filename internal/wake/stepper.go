@@ -50,6 +50,12 @@ func (s *Stepper) Handle(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+	if m.Check {
+		needed, err := s.needed(ctx, host, m)
+		if err != nil || !needed {
+			return err
+		}
+	}
 	if m.Head == "" {
 		ready, err := look(ctx, host, m, stepLater)
 		if err != nil || len(ready) == 0 {
@@ -62,6 +68,15 @@ func (s *Stepper) Handle(ctx context.Context, m Message) error {
 	}
 	_, err = s.run(ctx, host, m)
 	return err
+}
+
+// needed reports whether a session is still marked and free.
+func (s *Stepper) needed(ctx context.Context, host Host, m Message) (bool, error) {
+	mark, err := host.Mark(ctx, m.Session)
+	if err != nil {
+		return false, err
+	}
+	return mark.At != 0 && s.Waker.left(mark.HeldUntil) <= 0, nil
 }
 
 // Step takes one step, for who asks for just that, and arranges the next entry.

@@ -45,6 +45,7 @@ func (w *Waker) Step(ctx context.Context, m Message) {
 
 // Enqueue is Step for whoever was told to look by another path.
 func (w *Waker) Enqueue(ctx context.Context, m Message) error {
+	m.Check = true
 	body, err := m.encode()
 	if err != nil {
 		return err
@@ -62,17 +63,25 @@ func (w *Waker) Deadline(ctx context.Context, m Message, at object.Millis) {
 		return
 	}
 	due := time.UnixMilli(int64(at))
-	if left := due.Sub(w.Now()); left < MaxDelay-w.Margin {
-		w.send(ctx, w.Alarms, m, max(left, 0)+w.Margin)
-		if left <= 0 {
-			return
-		}
+	switch left := due.Sub(w.Now()); {
+	case left <= 0:
+		w.Later(ctx, m, at)
+		return
+	case left < MaxDelay-w.Margin:
+		w.Later(ctx, m, at)
 	}
 	body, err := m.encode()
 	if err == nil {
 		err = w.Schedules.At(ctx, scheduleName(m), due, body)
 	}
 	w.lost(ctx, "schedule", m, err)
+}
+
+// Later has a head looked at at a time that is near.
+func (w *Waker) Later(ctx context.Context, m Message, at object.Millis) {
+	if !w.Off[Schedule] {
+		w.send(ctx, w.Alarms, m, max(w.left(at), 0))
+	}
 }
 
 // Watch has a head looked at once whoever holds it would have lost it.
@@ -84,7 +93,7 @@ func (w *Waker) Watch(ctx context.Context, m Message, until object.Millis) {
 	w.send(ctx, w.Alarms, m, min(max(w.left(until), 0), MaxDelay).Truncate(time.Second)) // early rather than late: it is waited for then
 }
 
-// left returns how long it is until whoever holds a head up to a time has surely lost it.
+// left returns how long it is until a time has surely come by every clock.
 func (w *Waker) left(until object.Millis) time.Duration {
 	return time.UnixMilli(int64(until)).Add(w.Margin).Sub(w.Now())
 }

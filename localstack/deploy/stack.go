@@ -47,6 +47,15 @@ func (s *Stack) FunctionARN(name string) string {
 	return "arn:aws:lambda:" + s.tools.region + ":" + account + ":function:" + s.Functions[name]
 }
 
+// Template returns the template of the functions and all that has no state, as the CDK wrote it.
+func (s *Stack) Template() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(s.assembly(), "stepwell-"+s.Stage+".template.json"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the template of the stack: %w", err)
+	}
+	return text, nil
+}
+
 // read takes the outputs of the stack.
 func (s *Stack) read(outputs map[string]string) error {
 	s.Outputs = outputs

@@ -94,6 +94,7 @@ func (s *stack) intent(c api.Service, id api.SessionID) int64 {
 // step is asked for over HTTP, since the emulator's one poller of queues waits for a function that was killed. The aim is the lease's 3 s and 2 more; it is
 // printed, and only that the run is taken over is asserted.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	s := up(t, map[string]string{"wakeOff": "queue,stream,sweep", "pace": "20ms"})
 	kills := 20
 	var took []time.Duration

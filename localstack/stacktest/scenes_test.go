@@ -13,6 +13,7 @@ import (
 
 // The four scenes of the design, through the address of the API alone.
 func TestScenes(t *testing.T) {
+	t.Parallel()
 	s := up(t, nil)
 	t.Run("1 phones submit at the same moment", func(t *testing.T) { s.crowd(t) })
 	t.Run("2 a step is killed in the middle of a tool", func(t *testing.T) { s.killed(t) })

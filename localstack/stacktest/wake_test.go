@@ -11,12 +11,14 @@ import (
 // Each wake path of the deployed stack off alone, and all off but one: every run ends all the same, and what ran once runs once. The paths are played
 // in all their disorder by TestWake in localstack/cloudtest.
 func TestWakePaths(t *testing.T) {
+	t.Parallel()
 	for _, off := range []string{
 		"queue", "stream", "schedule", "watchdog", "sweep",
 		"queue,watchdog,sweep",           // the stream, and deadlines, which are in no record of it
 		"queue,stream,schedule,watchdog", // the sweep alone
 	} {
 		t.Run("without "+off, func(t *testing.T) {
+			t.Parallel()
 			s := up(t, map[string]string{"wakeOff": off})
 			if !strings.Contains(off, "sweep") {
 				s.tick()
@@ -68,6 +70,7 @@ func (s *stack) tick() {
 
 // Whatever reaches the functions that nobody of ours sent changes nothing, and is told from a failure.
 func TestForgedPayloads(t *testing.T) {
+	t.Parallel()
 	s := up(t, nil)
 	c := s.as("acme", "ann")
 	id := s.create(c)

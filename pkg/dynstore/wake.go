@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel/ref"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
@@ -63,21 +62,6 @@ func (s *Store) Mark(ctx context.Context, id store.SessionID) (Mark, error) {
 		return Mark{}, err
 	}
 	return c.mark(), nil
-}
-
-// An Image is what the table's stream tells of a session.
-type Image struct {
-	Seq  store.Seq // the newest event
-	Mark Mark
-}
-
-// ReadImage reads the image of a control item, which [ParseControlKey] recognises.
-func ReadImage(image map[string]types.AttributeValue) (Image, error) {
-	c, err := decodeControl(image)
-	if err != nil {
-		return Image{}, err
-	}
-	return Image{Seq: c.seq, Mark: c.mark()}, nil
 }
 
 // Settle says when somebody should next look at a session, zero for never, after a look that saw all up to the event seen. It reports false,
@@ -151,31 +135,4 @@ func Due(ctx context.Context, client API, table string, now store.Millis, limit 
 	}
 	slices.SortFunc(due, func(a, b DueSession) int { return cmp.Compare(a.At, b.At) })
 	return due, nil
-}
-
-// A SessionKey says whose session an item is of.
-type SessionKey struct {
-	Tenant  string
-	Session store.SessionID
-}
-
-// ParseControlKey returns the session whose control item has a primary key; ok is false for any other item. The control item is the one that every
-// write of a session touches, so that the table's stream tells by it.
-func ParseControlKey(partition, sort string) (k SessionKey, ok bool) {
-	if sort != controlKey {
-		return SessionKey{}, false
-	}
-	return parsePartition(partition)
-}
-
-func parsePartition(p string) (SessionKey, bool) {
-	parts := strings.Split(p, "#")
-	if len(parts) != 4 || parts[0] != "S" {
-		return SessionKey{}, false
-	}
-	tenant, err := ref.Unescape(parts[1])
-	if err != nil {
-		return SessionKey{}, false
-	}
-	return SessionKey{Tenant: tenant, Session: store.SessionID(parts[2])}, true
 }

@@ -175,7 +175,7 @@ func TestMark_heldUntil(t *testing.T) {
 		}
 		images++
 		image, err := dynstore.ReadImage(it)
-		if err != nil || k != (dynstore.SessionKey{Tenant: r.opts.Tenant, Session: "s"}) || image.Mark != r.mark() || image.Seq != 1 {
+		if err != nil || k.Tenant != r.opts.Tenant || k.Session != "s" || k.Incarnation == "" || image.Mark != r.mark() || image.Seq != 1 {
 			t.Errorf("the image of %+v is %+v, %v", k, image, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
@@ -23,16 +22,9 @@ type Clients struct {
 	s3       *s3.Client
 }
 
-// Connect reads the configuration of AWS, for stores of many tenants. It asks nothing of anybody. See [ErrAccess].
-func Connect(ctx context.Context) (Clients, error) { return connect(ctx, "") }
-
-// connect reads the configuration. An endpoint overrules the ones that it names. It makes sure of region and credentials, so that what is
-// missing is said at once and not after many attempts.
-func connect(ctx context.Context, endpoint string) (Clients, error) {
-	cfg, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return Clients{}, fmt.Errorf("%w: %w", ErrAccess, err)
-	}
+// New returns the clients of a configuration. An endpoint overrules the ones that it names. New makes sure of region and credentials, so that
+// what is missing is said at once and not after many attempts.
+func New(ctx context.Context, cfg aws.Config, endpoint string) (Clients, error) {
 	if cfg.Region == "" {
 		return Clients{}, fmt.Errorf("%w: there is no region: set AWS_REGION, or AWS_PROFILE to a profile with one", ErrAccess)
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
+	"github.com/stepwell-dev/stepwell/internal/boot/cloud/standard"
 	"github.com/stepwell-dev/stepwell/localstack/emulator"
+	"github.com/stepwell-dev/stepwell/pkg/dynstore"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/store"
 )
 
@@ -67,27 +69,54 @@ func begin(t *testing.T) (emulator.Endpoint, cloud.Location) {
 	return e, cloud.Location{Table: name, Bucket: name, Tenant: cloud.DefaultTenant}
 }
 
+func check(t *testing.T, at cloud.Location) error {
+	t.Helper()
+	c, err := standard.Connect(t.Context(), "")
+	if err != nil {
+		return err
+	}
+	return c.Check(t.Context(), at)
+}
+
+func initialise(t *testing.T, at cloud.Location, endpoint string) (cloud.Made, error) {
+	t.Helper()
+	c, err := standard.Connect(t.Context(), endpoint)
+	if err != nil {
+		return cloud.Made{}, err
+	}
+	return c.Init(t.Context(), at)
+}
+
+func open(t *testing.T, at cloud.Location) (*dynstore.Store, error) {
+	t.Helper()
+	c, err := standard.Connect(t.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	return c.Open(at, time.Now, cloud.Poll)
+}
+
 // Init makes what is missing and says so; a store then opens. What is there is found, and made whole.
 func TestInit(t *testing.T) {
 	_, at := begin(t)
-	if err := cloud.Check(t.Context(), at); !errors.Is(err, cloud.ErrMissing) || !strings.Contains(err.Error(), "stepwell aws init --table "+at.Table) {
+	if err := check(t, at); !errors.Is(err, cloud.ErrMissing) || !strings.Contains(err.Error(), "stepwell aws init --table "+at.Table) {
 		t.Errorf("Check before Init: %v", err)
 	}
-	made, err := cloud.Init(t.Context(), at, "")
+	made, err := initialise(t, at, "")
 	if err != nil || !made.TableCreated || !made.BucketCreated || made.Store != at.String() {
 		t.Fatalf("Init = %+v, %v", made, err)
 	}
-	if err := cloud.Check(t.Context(), at); err != nil {
+	if err := check(t, at); err != nil {
 		t.Errorf("Check after Init: %v", err)
 	}
-	st, err := cloud.Open(t.Context(), at, time.Now)
+	st, err := open(t, at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if out, err := st.CreateSession(t.Context(), store.CreateOptions{ID: "one"}); err != nil {
 		t.Errorf("CreateSession = %#v, %v", out, err)
 	}
-	again, err := cloud.Init(t.Context(), at, "")
+	again, err := initialise(t, at, "")
 	if err != nil || again.TableCreated || again.BucketCreated {
 		t.Errorf("Init again = %+v, %v", again, err)
 	}
@@ -96,10 +125,10 @@ func TestInit(t *testing.T) {
 	}
 	// Half of it: the table is there, the bucket is not.
 	half := cloud.Location{Table: at.Table, Bucket: emulator.Name(t)}
-	if err := cloud.Check(t.Context(), half); !errors.Is(err, cloud.ErrMissing) || !strings.Contains(err.Error(), "bucket "+half.Bucket) {
+	if err := check(t, half); !errors.Is(err, cloud.ErrMissing) || !strings.Contains(err.Error(), "bucket "+half.Bucket) {
 		t.Errorf("Check without the bucket: %v", err)
 	}
-	if made, err := cloud.Init(t.Context(), half, ""); err != nil || made.TableCreated || !made.BucketCreated {
+	if made, err := initialise(t, half, ""); err != nil || made.TableCreated || !made.BucketCreated {
 		t.Errorf("Init of the bucket alone = %+v, %v", made, err)
 	}
 }
@@ -107,12 +136,12 @@ func TestInit(t *testing.T) {
 // Tenants of one table do not see each other.
 func TestOpen_tenants(t *testing.T) {
 	_, at := begin(t)
-	if _, err := cloud.Init(t.Context(), at, ""); err != nil {
+	if _, err := initialise(t, at, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, tenant := range []string{"acme", "other"} {
 		at.Tenant = tenant
-		st, err := cloud.Open(t.Context(), at, time.Now)
+		st, err := open(t, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,15 +167,15 @@ func TestInit_refusesOtherKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"Check": cloud.Check(t.Context(), at),
-		"Init":  func() error { _, err := cloud.Init(t.Context(), at, ""); return err }(),
+		"Check": check(t, at),
+		"Init":  func() error { _, err := initialise(t, at, ""); return err }(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "id (HASH, N)") || !strings.Contains(err.Error(), "use another table") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	at.Table = emulator.Name(t)
-	if made, err := cloud.Init(t.Context(), at, ""); err != nil || !made.BucketCreated {
+	if made, err := initialise(t, at, ""); err != nil || !made.BucketCreated {
 		t.Errorf("Init = %+v, %v; want the bucket to be missing until now", made, err)
 	}
 }
@@ -155,7 +184,7 @@ func TestInit_refusesOtherKeys(t *testing.T) {
 func TestInit_endpoint(t *testing.T) {
 	e, at := begin(t)
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	made, err := cloud.Init(t.Context(), at, e.URL)
+	made, err := initialise(t, at, e.URL)
 	if err != nil || made.Endpoint != e.URL || !made.TableCreated || !made.BucketCreated {
 		t.Errorf("Init = %+v, %v", made, err)
 	}
@@ -170,11 +199,11 @@ func TestOpen_saysWhatIsMissing(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	at := cloud.Location{Table: "ttt", Bucket: "bbb"}
-	if _, err := cloud.Open(t.Context(), at, time.Now); !errors.Is(err, cloud.ErrAccess) || !strings.Contains(err.Error(), "AWS_REGION") {
+	if _, err := open(t, at); !errors.Is(err, cloud.ErrAccess) || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("without a region: %v", err)
 	}
 	t.Setenv("AWS_REGION", "eu-central-1")
-	if _, err := cloud.Open(t.Context(), at, time.Now); !errors.Is(err, cloud.ErrAccess) || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+	if _, err := open(t, at); !errors.Is(err, cloud.ErrAccess) || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("without credentials: %v", err)
 	}
 }

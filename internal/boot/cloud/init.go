@@ -7,7 +7,7 @@ import (
 	"github.com/stepwell-dev/stepwell/pkg/s3objects"
 )
 
-// A Made says what [Init] did.
+// A Made says what [Clients.Init] did.
 type Made struct {
 	Table         string `json:"table"`
 	TableCreated  bool   `json:"tableCreated"` // false: it was there
@@ -19,14 +19,9 @@ type Made struct {
 }
 
 // Init makes the table and the bucket of a location where they are missing, and gives a bucket that is there the shape that every one has.
-// Doing it again is harmless. A table with other keys is an error, and then nothing is made. The endpoint overrules the configuration's
-// unless it is empty. After an error, what was made stays.
-func Init(ctx context.Context, at Location, endpoint string) (Made, error) {
+// Doing it again is harmless. A table with other keys is an error, and then nothing is made. After an error, what was made stays.
+func (c Clients) Init(ctx context.Context, at Location) (Made, error) {
 	if err := at.validate(); err != nil {
-		return Made{}, err
-	}
-	c, err := connect(ctx, endpoint)
-	if err != nil {
 		return Made{}, err
 	}
 	made := Made{Table: at.Table, Bucket: at.Bucket, Region: c.region, Endpoint: c.endpoint, Store: at.String()}

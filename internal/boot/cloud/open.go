@@ -22,16 +22,7 @@ const Poll = 250 * time.Millisecond
 // ErrMissing reports a table or bucket that does not exist.
 var ErrMissing = errors.New("is missing")
 
-// Open returns the store at a location. It asks nothing of DynamoDB or S3: see [Check]. Now is the clock.
-func Open(ctx context.Context, at Location, now func() time.Time) (*dynstore.Store, error) {
-	c, err := connect(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return c.Open(at, now, Poll)
-}
-
-// Open returns the store at a location. It asks nothing of DynamoDB or S3. Poll is how often a watch looks for what other processes write.
+// Open returns the store at a location. It asks nothing of DynamoDB or S3: see [Clients.Check]. Now is the clock. Poll is how often a watch looks for what other processes write.
 func (c Clients) Open(at Location, now func() time.Time, poll time.Duration) (*dynstore.Store, error) {
 	return dynstore.New(dynstore.Options{
 		Client: c.DynamoDB, Table: at.Table, Tenant: at.Tenant, SkewMargin: SkewMargin, Now: now, Poll: poll,
@@ -42,11 +33,7 @@ func (c Clients) Open(at Location, now func() time.Time, poll time.Duration) (*d
 
 // Check returns an error when the store at a location cannot be used: a table or bucket that does not exist is [ErrMissing]. A process that
 // lives long does well to check before it opens.
-func Check(ctx context.Context, at Location) error {
-	c, err := connect(ctx, "")
-	if err != nil {
-		return err
-	}
+func (c Clients) Check(ctx context.Context, at Location) error {
 	table, err := dynstore.CheckTable(ctx, c.DynamoDB, at.Table)
 	if err != nil {
 		return err

@@ -2,18 +2,12 @@ package serverless
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/scheduler"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
-
 	"github.com/stepwell-dev/stepwell/internal/boot/cloud"
-	"github.com/stepwell-dev/stepwell/internal/boot/turn"
+	"github.com/stepwell-dev/stepwell/internal/eventbus"
 	"github.com/stepwell-dev/stepwell/internal/wake"
 	"github.com/stepwell-dev/stepwell/pkg/dynstore"
 	"github.com/stepwell-dev/stepwell/pkg/kernel/object"
@@ -27,22 +21,24 @@ type app struct {
 	waker   *wake.Waker
 	log     *slog.Logger
 	now     func() time.Time
+
+	publisher *eventbus.Publisher // nil: nobody is told
 }
 
 // start reads the configuration, of which a function requires some, and makes what does not ask anybody anything.
-func start(ctx context.Context, required ...string) (*app, error) {
+func start(ctx context.Context, l Links, required ...string) (*app, error) {
 	c, err := Load(required...)
 	if err != nil {
 		return nil, err
 	}
-	clients, err := cloud.Connect(ctx)
+	clients, err := cloud.FromEnvironment(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := &app{config: c, clients: clients, now: time.Now} //nolint:forbidigo // the process has one clock
 	a.log = slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	if c.KeyParameter != "" {
-		if c.Turn.OpenAIKey, err = secret(ctx, ssm.NewFromConfig(clients.Config), c.KeyParameter); err != nil {
+		if c.Turn.OpenAIKey, err = l.secret(ctx, clients.Config, c.KeyParameter); err != nil {
 			return nil, err
 		}
 	}
@@ -50,36 +46,19 @@ func start(ctx context.Context, required ...string) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := c.Turn.Offered(a.note)
-	if err != nil {
-		return nil, err
-	}
-	queue := sqs.NewFromConfig(clients.Config)
-	a.waker = &wake.Waker{
-		Steps: wake.SQS{Client: queue, URL: c.StepsQueue}, Alarms: wake.SQS{Client: queue, URL: c.AlarmsQueue},
-		Schedules: wake.Schedules{
-			Client: scheduler.NewFromConfig(clients.Config), Group: c.Schedules.Group, Target: c.Schedules.Target, Role: c.Schedules.Role,
-		},
-		Margin: cloud.SkewMargin, Off: c.Off, Now: a.now, Sleep: sleep, Logger: a.log,
-	}
+	a.waker = l.waker(c, clients.Config)
+	a.waker.Now, a.waker.Sleep, a.waker.Logger = a.now, sleep, a.log
 	a.hosts = &hosts{
-		clients: clients, config: c, models: models, model: model, tools: tools, waker: a.waker, now: a.now, log: a.log,
+		clients: clients, config: c, models: models, model: model, waker: a.waker, now: a.now, log: a.log,
 		known: map[string]*tenantHost{},
 	}
 	return a, nil
 }
 
-// secret reads a parameter of type SecureString.
-func secret(ctx context.Context, client *ssm.Client, name string) (string, error) {
-	out, err := client.GetParameter(ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(true)})
-	if err != nil {
-		return "", fmt.Errorf("%s names the parameter %s: %w", EnvKeyParameter, name, err)
-	}
-	value, err := turn.ParseToken(aws.ToString(out.Parameter.Value))
-	if err != nil {
-		return "", fmt.Errorf("the parameter %s %w", name, err)
-	}
-	return value, nil
+// offer has tools offered to models. Only the function that takes steps needs them: their schemas are compiled here.
+func (a *app) offer() (err error) {
+	a.hosts.tools, err = a.config.Turn.Offered(a.note)
+	return err
 }
 
 // note keeps what the tool note is told where it can be found: a function has no disk that lasts.

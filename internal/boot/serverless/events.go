@@ -78,23 +78,44 @@ func (a *app) messages(ctx context.Context, payload []byte, do func(context.Cont
 	return out, nil
 }
 
-// stream has the sessions looked at that a batch of stream records tells of: marked, and held by nobody.
+// stream has the sessions looked at that a batch of stream records tells of, if there is a look, and then what happened in them published, if there
+// is a bus. It answers with the records to come back to, of which the platform takes the first.
 func (a *app) stream(ctx context.Context, payload []byte, look func(context.Context, wake.Message) error) (events.DynamoDBEventResponse, error) {
 	var batch events.DynamoDBEvent
 	if err := json.Unmarshal(payload, &batch); err != nil {
 		return events.DynamoDBEventResponse{}, fmt.Errorf("%w: %w", errPayload, err)
 	}
+	var back []string
+	if look != nil {
+		back = a.wakeAll(ctx, batch.Records, look)
+	}
+	if a.publisher != nil {
+		if record := a.outward(ctx, batch.Records); record != "" {
+			back = append(back, record)
+		}
+	}
+	var out events.DynamoDBEventResponse
+	for _, record := range back {
+		out.BatchItemFailures = append(out.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: record})
+	}
+	return out, nil
+}
+
+// wakeAll has each session looked at once that is marked as of its last record and held by nobody. It returns the records of those that could not be
+// looked at, which keep no other from it.
+func (a *app) wakeAll(ctx context.Context, batch []events.DynamoDBEventRecord, look func(context.Context, wake.Message) error) (back []string) {
 	now := object.Millis(a.now().UnixMilli())
 	last := map[wake.Message]string{} // the record that told of each last
 	var order []wake.Message
-	for _, r := range batch.Records {
+	for _, r := range batch {
 		k, ok := dynstore.ParseControlKey(stringOf(r.Change.Keys, "p"), stringOf(r.Change.Keys, "s"))
 		if !ok || len(r.Change.NewImage) == 0 {
 			continue
 		}
 		image, err := dynstore.ReadImage(attributes(r.Change.NewImage))
 		if err != nil {
-			return events.DynamoDBEventResponse{}, fmt.Errorf("record %s: %w", r.Change.SequenceNumber, err)
+			a.passOver(ctx, r, err)
+			continue
 		}
 		m := wake.Message{Tenant: k.Tenant, Session: apiID(k.Session)}
 		delete(last, m)
@@ -103,20 +124,18 @@ func (a *app) stream(ctx context.Context, payload []byte, look func(context.Cont
 			order = append(order, m)
 		}
 	}
-	var out events.DynamoDBEventResponse
 	for _, m := range order {
-		number, ok := last[m]
+		record, ok := last[m]
 		if !ok {
 			continue
 		}
 		delete(last, m)
 		if err := look(ctx, m); err != nil {
 			a.log.LogAttrs(ctx, slog.LevelError, "a stream record failed", slog.String("session", string(m.Session)), slog.Any("error", err))
-			out.BatchItemFailures = append(out.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: number})
-			break // the stream goes back to this record
+			back = append(back, record)
 		}
 	}
-	return out, nil
+	return back
 }
 
 func stringOf(image map[string]events.DynamoDBAttributeValue, name string) string {
@@ -128,6 +147,9 @@ func stringOf(image map[string]events.DynamoDBAttributeValue, name string) strin
 
 // attributes turns an image of a stream record into what the SDK has for items.
 func attributes(image map[string]events.DynamoDBAttributeValue) map[string]types.AttributeValue {
+	if image == nil {
+		return nil
+	}
 	out := make(map[string]types.AttributeValue, len(image))
 	for name, v := range image {
 		out[name] = attribute(v)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/stepwell-dev/stepwell/internal/lambdahttp"
@@ -53,8 +52,8 @@ func (a *app) overHTTP(h http.Handler, time time.Duration) handler {
 }
 
 // Submit is the function of everything that participants write. It wakes the head it wrote to.
-func Submit(ctx context.Context) (lambda.Handler, error) {
-	a, err := start(ctx, EnvStepsQueue)
+func Submit(ctx context.Context, l Links) (lambda.Handler, error) {
+	a, err := start(ctx, l, EnvStepsQueue)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +61,8 @@ func Submit(ctx context.Context) (lambda.Handler, error) {
 }
 
 // Snapshot is the function of everything that is read.
-func Snapshot(ctx context.Context) (lambda.Handler, error) {
-	a, err := start(ctx)
+func Snapshot(ctx context.Context, l Links) (lambda.Handler, error) {
+	a, err := start(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +71,8 @@ func Snapshot(ctx context.Context) (lambda.Handler, error) {
 
 // Events is the function of the feed: pages and long polls over the gateway, server-sent events over its own URL, where it verifies tokens itself.
 // It returns what [lambda.Start] takes, since a stream is no payload.
-func Events(ctx context.Context) (any, error) {
-	a, err := start(ctx, EnvIssuer, EnvAudience)
+func Events(ctx context.Context, l Links) (any, error) {
+	a, err := start(ctx, l, EnvIssuer, EnvAudience)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +87,15 @@ func Events(ctx context.Context) (any, error) {
 }
 
 // Collect is the function of what removes: sessions, events, objects. Its role alone may delete bodies.
-func Collect(ctx context.Context) (lambda.Handler, error) { return Snapshot(ctx) }
+func Collect(ctx context.Context, l Links) (lambda.Handler, error) { return Snapshot(ctx, l) }
 
 // Step is the function that advances runs, one durable step an invocation unless configured otherwise.
-func Step(ctx context.Context) (lambda.Handler, error) {
-	a, err := start(ctx, EnvStepsQueue, EnvAlarmsQueue, EnvScheduleGroup, EnvScheduleRole, EnvScheduleTarget)
+func Step(ctx context.Context, l Links) (lambda.Handler, error) {
+	a, err := start(ctx, l, EnvStepsQueue, EnvAlarmsQueue, EnvScheduleGroup, EnvScheduleRole, EnvScheduleTarget)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.offer(); err != nil {
 		return nil, err
 	}
 	stepper := &wake.Stepper{Hosts: a.hosts, Waker: a.waker, Steps: a.config.Steps, Least: leastStep}
@@ -142,10 +144,14 @@ func taken(err error) error {
 	return err
 }
 
-// Alarm is the function that is told of what may want something: delayed messages, stream records, schedules, sweeps.
-func Alarm(ctx context.Context) (lambda.Handler, error) {
-	a, err := start(ctx, EnvStepsQueue, EnvAlarmsQueue)
+// Alarm is the function that is told of what may want something: delayed messages, stream records, schedules, sweeps. What the stream's records tell
+// others goes on to the bus, if there is one.
+func Alarm(ctx context.Context, l Links) (lambda.Handler, error) {
+	a, err := start(ctx, l, EnvStepsQueue, EnvAlarmsQueue)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.publishing(l); err != nil {
 		return nil, err
 	}
 	alarm := &wake.Alarm{Hosts: a.hosts, Waker: a.waker, Due: a.due}
@@ -158,10 +164,11 @@ func Alarm(ctx context.Context) (lambda.Handler, error) {
 		case fromSQS:
 			return answer(a.messages(ctx, payload, alarm.Look))
 		case fromStream:
+			look := alarm.Look
 			if a.config.Off[wake.Stream] {
-				return answer(events.DynamoDBEventResponse{}, nil)
+				look = nil
 			}
-			return answer(a.stream(ctx, payload, alarm.Look))
+			return answer(a.stream(ctx, payload, look))
 		case "sweep":
 			return answer(struct{}{}, alarm.Sweep(ctx))
 		case "message":

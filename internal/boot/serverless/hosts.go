@@ -53,7 +53,7 @@ type hosts struct {
 	config  Config
 	models  *llm.Catalog
 	model   llm.Model
-	tools   *tool.Set
+	tools   *tool.Set // nil where no step is taken
 	waker   *wake.Waker
 	now     func() time.Time
 	log     *slog.Logger

@@ -2,6 +2,7 @@ package serverless
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -85,8 +86,16 @@ func principal(r *http.Request) (object.Actor, error) {
 	return object.Actor{UserID: claims.User, ClientID: claims.Client}, nil
 }
 
-// plain is the service as it is.
-func plain(_ string, h *tenantHost) api.Service { return h }
+// plain is the service of a function that takes no steps.
+func plain(_ string, h *tenantHost) api.Service { return still{h} }
+
+// A still service takes no steps: its function offers models no tools. The gateway sends it none.
+type still struct{ api.Service }
+
+// Step implements [api.Stepper].
+func (still) Step(context.Context, api.HeadOptions) (api.StepOutcome, error) {
+	return nil, fmt.Errorf("%w: steps are taken by another function", api.ErrForbidden)
+}
 
 // A waking service has a head stepped after every call that may have given it something to do. What a participant repeats wakes again: the first
 // time may have been lost.
@@ -98,7 +107,7 @@ type waking struct {
 }
 
 func (a *app) waking(tenant string, h *tenantHost) api.Service {
-	return waking{Service: h, tenant: tenant, waker: a.waker}
+	return waking{Service: still{h}, tenant: tenant, waker: a.waker}
 }
 
 func (w waking) wake(ctx context.Context, session api.SessionID, head string, err error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/stepwell-dev/stepwell/internal/eventbus"
 	"github.com/stepwell-dev/stepwell/internal/wake"
 )
 
@@ -150,5 +151,79 @@ func TestStream(t *testing.T) {
 	})
 	if err != nil || len(out.BatchItemFailures) != 1 || out.BatchItemFailures[0].ItemIdentifier != "9" {
 		t.Errorf("failed are %+v, %v; want record 9", out, err)
+	}
+}
+
+// A sink is a bus that may be down.
+type sink struct {
+	heard []string
+	down  error
+}
+
+func (s *sink) Put(_ context.Context, events []eventbus.Event) (int, error) {
+	if s.down != nil {
+		return 0, s.down
+	}
+	for _, e := range events {
+		s.heard = append(s.heard, string(e.Type)+" "+e.Subject)
+	}
+	return len(events), nil
+}
+
+// named gives a record the name of what happened to its item.
+func named(name, record string) string {
+	return `{"eventName":"` + name + `",` + record[1:]
+}
+
+// Heads are woken before anything is told, whether the bus is there or not; what was not told makes the stream come back, and what cannot be read does not.
+func TestStream_outward(t *testing.T) {
+	old := strings.Replace(image(0, 0), `"n":{"N":"7"}`, `"n":{"N":"6"}`, 1)
+	payload := []byte(`{"Records":[` + strings.Join([]string{
+		record("1", "S#acme#due#x", "A", image(900, 0)), // of what happened it does not say
+		named("MODIFY", record("2", "S#acme#odd#x", "A", `{"n":{"S":"seven"}}`)),
+		named("MODIFY", strings.Replace(record("3", "S#acme#odder#x", "A", image(900, 0)), `,"NewImage"`, `,"OldImage":`+old+`,"NewImage"`, 1)), // its tail is malformed
+		named("MODIFY", record("4", "S#acme#half#x", "A", image(0, 0))),                                                                         // without an image from before
+		named("MODIFY", strings.Replace(record("5", "S#acme#mark#x", "A", image(0, 0)), `,"NewImage"`, `,"OldImage":`+image(900, 0)+`,"NewImage"`, 1)),
+		named("REMOVE", record("6", "S#acme#gone#x", "O#abc", "")),
+		named("REMOVE", record("7", "S#acme#gone#x", "A", "")),
+		named("REMOVE", record("8", "S#acme#left#x", "A", "")),
+	}, ",") + `]}`)
+	const woken = "acme/due acme/odder"
+	var met []string
+	look := func(_ context.Context, m wake.Message) error {
+		met = append(met, m.Tenant+"/"+string(m.Session))
+		return nil
+	}
+	a := testApp()
+	s := &sink{}
+	a.publisher = &eventbus.Publisher{Sink: s, Logger: a.log, Open: func(context.Context, eventbus.Origin) (eventbus.Session, error) {
+		t.Error("a session was opened for what tells of no event")
+		return nil, eventbus.ErrGone
+	}}
+	out, err := a.stream(t.Context(), payload, look)
+	if err != nil || len(out.BatchItemFailures) != 0 || strings.Join(met, " ") != woken {
+		t.Errorf("looked at %q, %+v, %v", met, out, err)
+	}
+	if want := "dev.stepwell.session.deleted sessions/gone,dev.stepwell.session.deleted sessions/left"; strings.Join(s.heard, ",") != want {
+		t.Errorf("told %q, want %s", s.heard, want)
+	}
+
+	met, s.down = nil, errors.New("the bus is down")
+	out, err = a.stream(t.Context(), payload, look)
+	if err != nil || len(out.BatchItemFailures) != 1 || out.BatchItemFailures[0].ItemIdentifier != "7" || strings.Join(met, " ") != woken {
+		t.Errorf("without a bus looked at %q, %+v, %v; want record 7", met, out, err)
+	}
+	s.heard, s.down = nil, nil
+	out, err = a.stream(t.Context(), payload, nil) // the path is off
+	if err != nil || len(out.BatchItemFailures) != 0 || len(s.heard) != 2 {
+		t.Errorf("without waking told %q, %+v, %v", s.heard, out, err)
+	}
+	out, err = a.stream(t.Context(), payload, func(_ context.Context, m wake.Message) error { return errors.New("the table is away") })
+	var back []string
+	for _, f := range out.BatchItemFailures {
+		back = append(back, f.ItemIdentifier)
+	}
+	if err != nil || !slices.Equal(back, []string{"1", "3"}) || len(s.heard) != 4 {
+		t.Errorf("without a table told %q, come back to %q, %v", s.heard, back, err)
 	}
 }

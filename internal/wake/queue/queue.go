@@ -1,4 +1,5 @@
-package wake
+// Package queue sends messages by Amazon SQS.
+package queue
 
 import (
 	"context"
@@ -7,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepwell-dev/stepwell/internal/wake"
 )
 
 // An SQS is a queue of Amazon SQS.
@@ -17,11 +20,16 @@ type SQS struct {
 	URL string
 }
 
-var _ Sender = SQS{}
+var _ wake.Sender = SQS{}
 
-// Send implements [Sender]. Delays are whole seconds, rounded up.
+// Open returns the queue at a URL. It asks nothing of anybody.
+func Open(cfg aws.Config, url string) wake.Sender {
+	return SQS{Client: sqs.NewFromConfig(cfg), URL: url}
+}
+
+// Send implements [wake.Sender]. Delays are whole seconds, rounded up.
 func (q SQS) Send(ctx context.Context, body []byte, delay time.Duration) error {
-	seconds := int32((min(delay, MaxDelay) + time.Second - 1) / time.Second) //nolint:gosec // at most 900
+	seconds := int32((min(delay, wake.MaxDelay) + time.Second - 1) / time.Second) //nolint:gosec // at most 900
 	if _, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: &q.URL, MessageBody: aws.String(string(body)), DelaySeconds: seconds,
 	}); err != nil {

@@ -1,9 +1,8 @@
-package wake
+// Package schedule makes one-time schedules of Amazon EventBridge Scheduler.
+package schedule
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"time"
@@ -11,9 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
+
+	"github.com/stepwell-dev/stepwell/internal/wake"
 )
 
-// Schedules makes one-time schedules of EventBridge Scheduler, which remove themselves.
+// Schedules makes one-time schedules, which remove themselves.
 type Schedules struct {
 	Client interface {
 		CreateSchedule(context.Context, *scheduler.CreateScheduleInput, ...func(*scheduler.Options)) (*scheduler.CreateScheduleOutput, error)
@@ -24,7 +25,12 @@ type Schedules struct {
 	Role   string // ARN of the role that may invoke it
 }
 
-var _ Scheduler = Schedules{}
+var _ wake.Scheduler = Schedules{}
+
+// Open returns the schedules of a group. It asks nothing of anybody.
+func Open(cfg aws.Config, group, target, role string) wake.Scheduler {
+	return Schedules{Client: scheduler.NewFromConfig(cfg), Group: group, Target: target, Role: role}
+}
 
 // The alarm is told again within this time if it fails.
 const (
@@ -32,7 +38,7 @@ const (
 	scheduleRetries = 10
 )
 
-// At implements [Scheduler].
+// At implements [wake.Scheduler].
 func (s Schedules) At(ctx context.Context, name string, at time.Time, body []byte) error {
 	in := scheduler.CreateScheduleInput{
 		Name: &name, GroupName: &s.Group,
@@ -56,10 +62,4 @@ func (s Schedules) At(ctx context.Context, name string, at time.Time, body []byt
 		return fmt.Errorf("scheduling %s: %w", name, err)
 	}
 	return nil
-}
-
-// scheduleName is the same for every deadline of a head: a run has one at a time.
-func scheduleName(m Message) string {
-	sum := sha256.Sum256([]byte(m.Tenant + "\x00" + string(m.Session) + "\x00" + m.Head))
-	return "head-" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])[:48]
 }
