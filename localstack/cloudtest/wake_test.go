@@ -42,6 +42,7 @@ type placement struct {
 	tools   *tool.Set
 	paid    atomic.Int32 // how often the tool ran that must not run twice
 	off     wake.Paths
+	hour    bool // the question has a deadline
 	unruly  bool // messages are lost, repeated and out of order
 	mortal  bool // invocations die
 	random  *rand.Rand
@@ -166,7 +167,8 @@ func (p *placement) invoke(what string, do func(ctx context.Context, w wired, wa
 	if err != nil && !p.mortal {
 		p.Fatalf("%s: %v", what, err)
 	}
-	if !p.off[wake.Stream] {
+	wrote := through.Counts().Requests
+	if !p.off[wake.Stream] && wrote["TransactWriteItems"]+wrote["UpdateItem"] > 0 {
 		p.deliver(delivery{to: "stream", at: p.clock.Now().Add(time.Second), body: []byte(`{"session":"` + string(theSession) + `"}`)})
 	}
 }
@@ -236,12 +238,15 @@ func (p *placement) Models() []llm.ModelInfo { return scripted.Play().Models() }
 // Stream implements [llm.Provider]: what it says depends on what it is sent, however often it is asked. The first time it is overloaded.
 func (p *placement) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta) error) message.Assistant {
 	steps := []scripted.Step{scripted.Text("Good."), scripted.End(message.StopEnd)}
+	question := `{"title":"Which?","choices":[{"id":"yes","label":"Yes"}]}`
+	if p.hour {
+		question = `{"title":"Which?","choices":[{"id":"yes","label":"Yes"}],"timeoutSeconds":3600}`
+	}
 	if _, ok := req.Messages[len(req.Messages)-1].(message.User); ok {
 		steps[0] = scripted.Text("And good.")
 		if len(req.Messages) == 1 {
 			steps = []scripted.Step{
-				scripted.Call("toolu_pay", "pay", "{}"), scripted.Call("toolu_ask", "ask", `{"title":"Which?","choices":[{"id":"yes","label":"Yes"}]}`),
-				scripted.End(message.StopToolUse),
+				scripted.Call("toolu_pay", "pay", "{}"), scripted.Call("toolu_ask", "ask", question), scripted.End(message.StopToolUse),
 			}
 		}
 	}
@@ -292,8 +297,8 @@ func (p *placement) until(what string, ok func(api.Snapshot) bool) time.Duration
 	return p.clock.Now().Sub(start)
 }
 
-// play is a conversation with everything that waits: a provider that fails once, a tool that must not run twice, a question that is answered ten
-// minutes later from elsewhere, and a message that came in between.
+// play is a conversation with everything that waits: a provider that fails once, a tool that must not run twice, a question that is answered an hour
+// later from elsewhere, when nothing of what asked it is left but the store, and a message that came in between.
 func (p *placement) play() (answered, finished time.Duration) {
 	p.Helper()
 	p.participant("create", func(ctx context.Context, w wired, _ *wake.Waker) error {
@@ -303,7 +308,7 @@ func (p *placement) play() (answered, finished time.Duration) {
 	p.say("pay, and ask me", "one")
 	answered = p.until("the question", func(s api.Snapshot) bool { return len(s.Parked) == 1 })
 	p.say("one more thing", "two")
-	p.advance(p.clock.Now().Add(10 * time.Minute))
+	p.advance(p.clock.Now().Add(time.Hour))
 	parked := p.snapshot().Parked[0]
 	p.participant("reply", func(ctx context.Context, w wired, waker *wake.Waker) error {
 		out, err := w.Reply(ctx, api.ReplyOptions{SessionID: theSession, CallID: parked.CallID, WaitID: parked.WaitID, Reply: []byte(`{"picked":["yes"]}`)})
@@ -383,4 +388,64 @@ func TestWake_Unruly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A question with a deadline of an hour is answered in its last minute by another device, or expires by itself when nothing runs; in between everything
+// stops. Of the answer and the deadline one wins, and the transcript says which.
+func TestWake_ParkedHour(t *testing.T) {
+	for name, answerAt := range map[string]time.Duration{
+		"answered in time": 59 * time.Minute, "answered at the deadline": time.Hour, "answered too late": time.Hour + time.Second, "never answered": 0,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlacement(t)
+			p.hour = true
+			p.participant("create", func(ctx context.Context, w wired, _ *wake.Waker) error {
+				_, err := w.CreateSession(ctx, api.CreateSessionOptions{SessionID: theSession})
+				return err
+			})
+			p.say("pay, and ask me", "one")
+			p.until("the question", func(s api.Snapshot) bool { return len(s.Parked) == 1 })
+			parked := p.snapshot().Parked[0]
+			deadline := time.UnixMilli(int64(parked.Until))
+			won := false
+			if answerAt > 0 {
+				for p.next(deadline.Add(answerAt-time.Hour-time.Millisecond)) && p.clock.Now().Before(deadline.Add(answerAt-time.Hour-time.Minute)) {
+				}
+				p.advance(deadline.Add(answerAt - time.Hour))
+				p.participant("reply", func(ctx context.Context, w wired, waker *wake.Waker) error {
+					out, err := w.Reply(ctx, api.ReplyOptions{SessionID: theSession, CallID: parked.CallID, WaitID: parked.WaitID, Reply: []byte(`{"picked":["yes"]}`)})
+					_, won = out.(api.Signalled)
+					waker.Step(ctx, wake.Message{Session: theSession})
+					return err
+				})
+			}
+			p.until("the end", func(s api.Snapshot) bool { return s.Run != nil && object.Terminal(s.Run.Phase) })
+			if want := answerAt > 0 && answerAt < time.Hour; won != want || p.answered() != won {
+				t.Errorf("the answer won: %v, want %v; the transcript has it: %v", won, want, p.answered())
+			}
+			late := p.clock.Now().Sub(deadline)
+			t.Logf("%s: the answer won: %v; the run ends %v after the deadline", name, won, late)
+			if n := p.paid.Load(); n != 1 {
+				t.Errorf("the tool ran %d times", n)
+			}
+		})
+	}
+}
+
+// answered reports whether the transcript has an answer to the question.
+func (p *placement) answered() bool {
+	p.Helper()
+	for _, item := range p.snapshot().Transcript {
+		turn, ok := item.(api.Turn)
+		if !ok {
+			continue
+		}
+		for _, part := range turn.Parts {
+			if c, ok := part.(api.ToolPart); ok && c.Tool == "ask" && c.Result != nil {
+				text, _ := c.Result.Content[0].(message.Text)
+				return strings.Contains(text.Text, "Picked")
+			}
+		}
+	}
+	return false
 }

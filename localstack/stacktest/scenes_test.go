@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stepwell-dev/stepwell/pkg/api"
 )
@@ -18,6 +20,7 @@ func TestScenes(t *testing.T) {
 	t.Run("1 phones submit at the same moment", func(t *testing.T) { s.crowd(t) })
 	t.Run("2 a step is killed in the middle of a tool", func(t *testing.T) { s.killed(t) })
 	t.Run("3 a question is answered from another device", func(t *testing.T) { s.parked(t) })
+	t.Run("3 an answer races its deadline", func(t *testing.T) { s.raced(t) })
 	t.Run("4 every step is a process of its own", func(t *testing.T) { s.alone(t) })
 	t.Run("tenants", func(t *testing.T) { s.tenants(t) })
 	t.Run("events", func(t *testing.T) { s.events(t) })
@@ -113,6 +116,40 @@ func (s *stack) parked(t *testing.T) {
 		t.Errorf("the question did not expire: %q", lines(snap))
 	}
 	s.check(phone, id)
+}
+
+// raced answers a question around its deadline, from several devices: of the answers and the expiry one wins, and the transcript has that one.
+func (s *stack) raced(t *testing.T) {
+	s = s.in(t)
+	c := s.as("acme", "ann")
+	id := s.create(c)
+	s.send(c, id, "ask 3", "q")
+	snap := s.until(c, id, "the question", func(snap api.Snapshot) bool { return len(snap.Parked) == 1 })
+	parked := snap.Parked[0]
+	deadline := time.UnixMilli(int64(parked.Until))
+	var all sync.WaitGroup
+	var won atomic.Int32
+	for i := range 6 {
+		all.Go(func() {
+			time.Sleep(time.Until(deadline.Add(time.Duration(i-4) * 60 * time.Millisecond)))
+			out, err := c.Reply(t.Context(), api.ReplyOptions{
+				SessionID: id, RunID: parked.RunID, CallID: parked.CallID, WaitID: parked.WaitID, Reply: []byte(`{"picked":["red"]}`),
+			})
+			if err != nil {
+				t.Errorf("reply %d: %v", i, err)
+			}
+			if _, ok := out.(api.Signalled); ok {
+				won.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	snap = s.idle(c, id)
+	if picked := has(snap, "ask: Picked: Red"); won.Load() > 1 || picked != (won.Load() == 1) {
+		t.Errorf("%d answers won, and the transcript has one: %v: %q", won.Load(), picked, lines(snap))
+	}
+	t.Logf("%d of 6 answers around the deadline won", won.Load())
+	s.check(c, id)
 }
 
 // Scene 4. A run with a retry, three tools and a pause is advanced by nothing but invocations.
