@@ -26,20 +26,23 @@ type Alarm struct {
 }
 
 // Look looks at the session of a message and queues steps of the heads that can go on.
-func (a *Alarm) Look(ctx context.Context, m Message) error {
-	err := a.look(ctx, m)
+func (a *Alarm) Look(ctx context.Context, m Message) error { return a.visit(ctx, m, false) }
+
+// visit is Look. Whoever sweeps also looks at a session of which some head is held: the holder arranges what comes next for its own head alone.
+func (a *Alarm) visit(ctx context.Context, m Message, sweeping bool) error {
+	err := a.look(ctx, m, sweeping)
 	if errors.Is(err, api.ErrSessionNotFound) {
 		return nil // it is gone, or never was
 	}
 	return err
 }
 
-func (a *Alarm) look(ctx context.Context, m Message) error {
+func (a *Alarm) look(ctx context.Context, m Message, sweeping bool) error {
 	host, err := a.Hosts.Host(ctx, m.Tenant)
 	if err != nil {
 		return err
 	}
-	mark, err := host.Mark(ctx, m.Session)
+	mark, err := host.Mark(ctx, m.Session, m.Head)
 	if err != nil {
 		return fmt.Errorf("reading the mark of session %s: %w", m.Session, err)
 	}
@@ -53,7 +56,7 @@ func (a *Alarm) look(ctx context.Context, m Message) error {
 		}
 		return nil
 	}
-	if held := a.Waker.left(mark.HeldUntil); held > 0 {
+	if held := a.Waker.left(mark.HeldUntil); held > 0 && !sweeping {
 		switch {
 		case !m.Watch:
 			return nil // its holder arranges what comes next
@@ -83,7 +86,7 @@ func (a *Alarm) Sweep(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break // the next sweep goes on
 		}
-		if err := a.Look(ctx, m); err != nil {
+		if err := a.visit(ctx, m, true); err != nil {
 			a.Waker.Logger.LogAttrs(ctx, slog.LevelError, "sweeping", slog.String("tenant", m.Tenant), slog.String("session", string(m.Session)), slog.Any("error", err))
 			errs = append(errs, err)
 		}

@@ -16,8 +16,8 @@ type Host interface {
 	Step(ctx context.Context, opts api.HeadOptions) (api.StepOutcome, error)
 	// Look says what a session wants. It only reads.
 	Look(ctx context.Context, opts api.SessionOptions) (api.Attention, error)
-	// Mark returns whether somebody should look at a session.
-	Mark(ctx context.Context, session api.SessionID) (Mark, error)
+	// Mark returns whether somebody should look at a session, as it concerns one head or, when none is named, all.
+	Mark(ctx context.Context, session api.SessionID, head string) (Mark, error)
 	// Settle says when somebody should look at a session next, zero for never, unless there is an event after seq.
 	Settle(ctx context.Context, session api.SessionID, seq int64, at object.Millis) (bool, error)
 }
@@ -25,7 +25,7 @@ type Host interface {
 // A Mark is what the store keeps of a session for those who wake it.
 type Mark struct {
 	At        object.Millis // since or from when somebody should look; zero: nobody need
-	HeldUntil object.Millis // the latest expiry of a lease on one of its heads; zero: nobody holds one
+	HeldUntil object.Millis // when the lease of the head asked about, or the latest of all, expires; zero: none is held
 }
 
 // Hosts has a host for every tenant.
@@ -72,7 +72,7 @@ func (s *Stepper) Handle(ctx context.Context, m Message) error {
 
 // needed reports whether a session is still marked and free.
 func (s *Stepper) needed(ctx context.Context, host Host, m Message) (bool, error) {
-	mark, err := host.Mark(ctx, m.Session)
+	mark, err := host.Mark(ctx, m.Session, m.Head)
 	if err != nil {
 		return false, err
 	}

@@ -90,8 +90,8 @@ type wired struct {
 	store *dynstore.Store
 }
 
-func (w wired) Mark(ctx context.Context, session api.SessionID) (wake.Mark, error) {
-	m, err := w.store.Mark(ctx, store.SessionID(session))
+func (w wired) Mark(ctx context.Context, session api.SessionID, head string) (wake.Mark, error) {
+	m, err := w.store.Mark(ctx, store.SessionID(session), head)
 	return wake.Mark(m), err
 }
 

@@ -69,7 +69,7 @@ func ReadImage(image map[string]types.AttributeValue) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	return Image{Seq: c.seq, Mark: c.mark()}, nil
+	return Image{Seq: c.seq, Mark: c.mark("")}, nil
 }
 
 // A Change is what a record of the table's stream tells of the events of a session, without any read.

@@ -39,19 +39,22 @@ func (u *update) stirs() bool {
 // A Mark says whether somebody should look at a session.
 type Mark struct {
 	At        store.Millis // since or from when; zero: nobody need
-	HeldUntil store.Millis // the latest expiry of a lease; zero: none is held
+	HeldUntil store.Millis // when the lease of the head asked about, or the latest of all, expires; zero: none is held
 }
 
-func (c *control) mark() Mark {
+// mark returns the mark with the expiry of a head's lease, or of the last to expire when no head is named.
+func (c *control) mark(head string) Mark {
 	m := Mark{At: c.wake}
-	for _, g := range c.leases {
-		m.HeldUntil = max(m.HeldUntil, g.expires)
+	for name, g := range c.leases {
+		if head == "" || name == ref.Head(head) {
+			m.HeldUntil = max(m.HeldUntil, g.expires)
+		}
 	}
 	return m
 }
 
-// Mark returns the mark of a session.
-func (s *Store) Mark(ctx context.Context, id store.SessionID) (Mark, error) {
+// Mark returns the mark of a session, as it concerns one head or, when none is named, all.
+func (s *Store) Mark(ctx context.Context, id store.SessionID, head string) (Mark, error) {
 	h, err := s.open(ctx, id)
 	if err != nil {
 		return Mark{}, err
@@ -61,7 +64,7 @@ func (s *Store) Mark(ctx context.Context, id store.SessionID) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
-	return c.mark(), nil
+	return c.mark(head), nil
 }
 
 // Settle says when somebody should next look at a session, zero for never, after a look that saw all up to the event seen. It reports false,

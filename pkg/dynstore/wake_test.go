@@ -25,7 +25,7 @@ func (r *rig) stir(name ref.Name, to string) {
 
 func (r *rig) mark() dynstore.Mark {
 	r.t.Helper()
-	m, err := r.store.Mark(r.t.Context(), "s")
+	m, err := r.store.Mark(r.t.Context(), "s", "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestMark(t *testing.T) {
 	if r.mark().At != 0 || len(r.due()) != 0 {
 		t.Errorf("taken away, the mark is %+v and due are %v", r.mark(), r.due())
 	}
-	if _, err := r.store.Mark(t.Context(), "none"); err == nil {
+	if _, err := r.store.Mark(t.Context(), "none", ""); err == nil {
 		t.Error("a session that is not there has a mark")
 	}
 }
@@ -162,6 +162,11 @@ func TestMark_heldUntil(t *testing.T) {
 	}
 	if m := r.mark(); m.HeldUntil != got.Lease.ExpiresAt {
 		t.Errorf("the mark is %+v, want held until %d", m, got.Lease.ExpiresAt)
+	}
+	for head, want := range map[string]store.Millis{"main": got.Lease.ExpiresAt, "side": 0} {
+		if m, err := r.store.Mark(t.Context(), "s", head); err != nil || m.HeldUntil != want {
+			t.Errorf("the mark for head %s is %+v, %v; want held until %d", head, m, err, want)
+		}
 	}
 	scan, err := newClient(t).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(r.opts.Table)})
 	if err != nil {

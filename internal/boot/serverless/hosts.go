@@ -36,8 +36,8 @@ type tenantHost struct {
 var _ wake.Host = (*tenantHost)(nil)
 
 // Mark implements [wake.Host].
-func (h *tenantHost) Mark(ctx context.Context, session api.SessionID) (wake.Mark, error) {
-	m, err := h.store.Mark(ctx, store.SessionID(session))
+func (h *tenantHost) Mark(ctx context.Context, session api.SessionID, head string) (wake.Mark, error) {
+	m, err := h.store.Mark(ctx, store.SessionID(session), head)
 	return wake.Mark(m), gone(err)
 }
 
