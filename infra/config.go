@@ -31,6 +31,7 @@ type Config struct {
 	Dist               string // dist: where NAME.zip, or the directory NAME with bootstrap in it, is for each function
 	LeaseTTL           string // leaseTtl
 	StepsPerInvocation string // stepsPerInvocation
+	StepSeconds        int    // stepSeconds: how long one invocation of step may take
 	Pace               string // pace
 	WakeOff            string // wakeOff: a comma list of wake paths that are off, for tests
 	LogLevel           string // logLevel
@@ -40,6 +41,12 @@ type Config struct {
 	AlarmTopicARN  string // alarmTopicArn: the SNS topic that alarms tell
 	EndpointURL    string // endpointUrl: where an emulator's functions find AWS
 }
+
+// A step needs some seconds besides those of a call that is cut, and Lambda ends what takes longer than 15 minutes.
+const (
+	minStepSeconds = 15
+	maxStepSeconds = 900
+)
 
 // Destroyable reports whether the stage may be destroyed with all it keeps.
 func (c Config) Destroyable() bool { return c.Stage == "dev" || strings.HasPrefix(c.Stage, "dev-") }
@@ -88,6 +95,10 @@ func ReadConfig(context func(key string) any) (Config, error) {
 	var err error
 	if c.RetentionDays, err = strconv.Atoi(days); err != nil || retentions[c.RetentionDays] == "" {
 		problems = append(problems, fmt.Errorf("context retentionDays is %q: want one of %v", days, slices.Sorted(maps.Keys(retentions))))
+	}
+	seconds := text("stepSeconds", "300")
+	if c.StepSeconds, err = strconv.Atoi(seconds); err != nil || c.StepSeconds < minStepSeconds || c.StepSeconds > maxStepSeconds {
+		problems = append(problems, fmt.Errorf("context stepSeconds is %q: want %d to %d", seconds, minStepSeconds, maxStepSeconds))
 	}
 	return c, errors.Join(append(problems, c.problems()...)...)
 }

@@ -16,6 +16,7 @@ func TestReadConfig(t *testing.T) {
 		"stage":         {map[string]any{"stage": "Prod!"}, []string{`stage is "Prod!"`}},
 		"arch":          {map[string]any{"arch": "x86"}, []string{"arm64 or amd64"}},
 		"retention":     {map[string]any{"retentionDays": "31"}, []string{`retentionDays is "31"`, "30"}},
+		"step":          {map[string]any{"stepSeconds": "5"}, []string{`stepSeconds is "5"`, "15 to 900"}},
 		"two keys":      {map[string]any{"openaiApiKey": "a", "openaiKeyParameter": "b"}, []string{"give one"}},
 		"bare domain":   {map[string]any{"domain": "api.example.com"}, []string{"need each other"}},
 		"wake path":     {map[string]any{"wakeOff": "queue,bell"}, []string{`"bell"`, "watchdog"}},

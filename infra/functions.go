@@ -13,9 +13,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// stepMinutes is how long a step function may run. What waits longer is woken again.
-const stepMinutes = 5
-
 // functionNames are all functions, as they are called in dist.
 var functionNames = []string{"submit", "step", "snapshot", "events", "alarm", "collect"}
 
@@ -77,7 +74,7 @@ func (c *Compute) newFunctions(code map[string]string) functions {
 		},
 	})
 	f.step = c.newFunction(code, functionSpec{
-		name: "step", description: "Runs agents step by step", seconds: stepMinutes * 60, memory: 512,
+		name: "step", description: "Runs agents step by step", seconds: float64(c.config.StepSeconds), memory: 512,
 		rights: c.stepRights(), recursive: true, env: c.stepEnv(f.alarm),
 	})
 	f.snapshot = c.newFunction(code, functionSpec{

@@ -26,7 +26,7 @@ func (c *Compute) newQueues() queues {
 	q.deadAlarms = c.newQueue("DeadAlarms", awscdk.Duration_Seconds(jsii.Number(30)), nil)
 	q.deadRecords = c.newQueue("DeadStreamRecords", awscdk.Duration_Seconds(jsii.Number(30)), nil)
 	// A message comes back a minute after its step was stopped. More would only delay the next try: the lease keeps two steps apart.
-	q.steps = c.newQueue("Steps", awscdk.Duration_Minutes(jsii.Number(stepMinutes+1)), q.deadSteps)
+	q.steps = c.newQueue("Steps", awscdk.Duration_Seconds(jsii.Number(float64(c.config.StepSeconds+60))), q.deadSteps)
 	q.alarms = c.newQueue("Alarms", awscdk.Duration_Minutes(jsii.Number(3)), q.deadAlarms)
 	return q
 }
