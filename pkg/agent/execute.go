@@ -87,6 +87,11 @@ func (b *batch) failed(ctx context.Context, i int, e execution, err error, last 
 	case superseded:
 		b.answer(i, errorResult(withProgress(view.Interrupted, last)))
 	case released:
+		if errors.Is(context.Cause(ctx), kernel.ErrTimeUp) {
+			// It had the time that this host has for one step, and the next one is no longer.
+			b.settle(i, e.state, errorResult(withProgress(textTimeUp, last)))
+			return
+		}
 		b.release()
 		if fresh && e.state.Intent.Replay == object.ReplayNever {
 			b.settle(i, e.state, errorResult(withProgress(view.Interrupted, last)))

@@ -21,6 +21,7 @@ const (
 const (
 	textCutShort    = "This call was not run: the message was cut off at the output limit, so none of its calls can be trusted. Make it again, shorter."
 	textNotStarted  = "This call was not run: the run was interrupted before it started."
+	textTimeUp      = "This call was stopped: it took longer than this host has for one step. What it did until then may have happened."
 	textAbortedWait = "The call was aborted while waiting."
 )
 

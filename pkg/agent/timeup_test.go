@@ -2,7 +2,7 @@ package agent_test
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stepwell-dev/stepwell/pkg/kernel"
@@ -51,29 +51,35 @@ func TestTimeUp_KeepsWhatWasSaidAndAsksAgain(t *testing.T) {
 	w.wantPhase("failed")
 }
 
-// Tools whose time is up are left as they are, and the next step goes on by their replay policies.
-func TestTimeUp_LeavesToolsToTheNextStep(t *testing.T) {
-	var p probe
-	ctx, stop := context.WithCancelCause(t.Context())
-	first := true
-	w := newWorld(t, scripted.Play(scripted.Call("a", "t", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok"), scripted.End(message.StopEnd)),
-		p.tool("t", tool.ReplaySafe, func(ctx context.Context, _ tool.Call) (tool.Outcome, error) {
-			if first {
-				first = false
-				stop(kernel.ErrTimeUp)
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
+// A tool whose time is up is stopped and answered, whatever its replay policy: the next step would have no more time for it.
+func TestTimeUp_StopsTools(t *testing.T) {
+	for _, replay := range []tool.Replay{tool.ReplaySafe, tool.ReplayNever} {
+		var p, q probe
+		ctx, stop := context.WithCancelCause(t.Context())
+		began := make(chan struct{})
+		w := newWorld(t, scripted.Play(
+			scripted.Call("a", "slow", "{}"), scripted.Call("b", "quick", "{}"), scripted.End(message.StopToolUse), scripted.Text("ok"), scripted.End(message.StopEnd),
+		), p.tool("slow", replay, func(ctx context.Context, call tool.Call) (tool.Outcome, error) {
+			call.Progress(tool.Progress{Text: "half of it"})
+			<-began
+			stop(kernel.ErrTimeUp)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}), q.tool("quick", replay, func(context.Context, tool.Call) (tool.Outcome, error) {
+			close(began)
 			return tool.Text("done"), nil
 		}))
-	w.send("steer", "hi")
-	w.until("tools")
-	if o, err := w.Step(ctx, w.step); !errors.Is(err, kernel.ErrTimeUp) {
-		t.Fatalf("the step ends %#v, %v", o, err)
-	}
-	w.steps()
-	w.wantPhase("done")
-	if got := w.results(); p.runs() != 2 || textOf(got[0]) != "done" {
-		t.Errorf("%d runs and %+v", p.runs(), got)
+		w.send("steer", "hi")
+		w.until("tools")
+		if o, err := w.Step(ctx, w.step); err != nil || o != (kernel.StepContinue{}) {
+			t.Fatalf("the step ends %#v, %v", o, err)
+		}
+		w.steps()
+		w.wantPhase("done")
+		w.ruleG()
+		got := w.results()
+		if p.runs() != 1 || !got[0].IsError || !strings.Contains(textOf(got[0]), "longer than this host has") || !strings.Contains(textOf(got[0]), "half of it") {
+			t.Errorf("%s: %d runs and %+v", replay, p.runs(), got)
+		}
 	}
 }

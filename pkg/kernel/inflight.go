@@ -17,7 +17,7 @@ import (
 var ErrReleased = errors.New("host released the head")
 
 // ErrTimeUp is the cause with which a host ends a context whose time for one step is over: what a model said so far is kept and the model is asked
-// again; open tool calls stay for the next step, as with [ErrReleased].
+// again, a tool that still runs is answered as stopped, and calls that have not begun stay for the next step, as with [ErrReleased].
 var ErrTimeUp = errors.New("the time for one step is up")
 
 // inflight runs a turn's call under the lease. While the call is out it renews the lease, ends the call when a participant
