@@ -44,18 +44,32 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	cold := func() (*process, *kernel.Session) { p := r.process(); return p, p.open() }
-	turn("first", cold, cost{2, 8, 8}, cost{5, 9, 11}, cost{6, 14, 8}, cost{8, 20, 10}, cost{7, 15, 9})
-	turn("cold", cold, cost{2, 8, 8}, cost{6, 9, 14}, cost{7, 15, 10}, cost{8, 20, 13}, cost{7, 15, 12})
+	// A publish that finds the tail full packs it: 2 units more. Where that happens depends on how random ids compress.
+	turn("first", cold, cost{2, 8, 8}, cost{5, 9, 11}, cost{6, 17, 8}, cost{8, 20, 10}, cost{7, 17, 9})
+	turn("cold", cold, cost{2, 8, 8}, cost{6, 9, 14}, cost{7, 17, 10}, cost{8, 20, 13}, cost{7, 17, 12})
 	p := r.process()
 	s := p.open()
 	same := func() (*process, *kernel.Session) { return p, s }
-	turn("warming", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{5, 15, 6}, cost{6, 20, 10}, cost{5, 15, 6})
-	turn("warm", same, cost{2, 8, 8}, cost{5, 9, 10}, cost{5, 15, 6}, cost{6, 20, 10}, cost{5, 15, 6})
+	turn("warming", same, cost{2, 8, 8}, cost{7, 9, 16}, cost{5, 17, 6}, cost{6, 20, 10}, cost{5, 17, 6})
+	turn("warm", same, cost{2, 8, 8}, cost{5, 9, 10}, cost{5, 17, 6}, cost{6, 20, 10}, cost{5, 17, 6})
 
 	r.atMost("a step with nothing to do", cost{3, 2, 6}, p.measure(func() { p.step(s) }))
 	r.atMost("warm send through the SDK", cost{3, 8, 9}, p.measure(func() { p.send("warm") }))
 	p = r.process()
 	r.atMost("cold send through the SDK, opening included", cost{3, 8, 9}, p.measure(func() { p.send("cold") }))
+	seq := int64(kerneltest.Must(s.LastSeq(t.Context()))(t))
+	for _, what := range []string{"a page of events without news, cold", "the same, warm"} {
+		r.atMost(what, cost{3, 0, 3}, p.measure(func() {
+			for e, err := range p.host.Watch(t.Context(), api.WatchOptions{SessionID: api.SessionID(kerneltest.Session), AfterSeq: &seq}) {
+				if err != nil {
+					t.Error(err)
+				}
+				if _, synced := e.Body.(api.SyncedEvent); synced {
+					break
+				}
+			}
+		}))
+	}
 }
 
 // stepTrips is what a step should take: acquire and read 2, context 2, publish and release 1.
