@@ -29,6 +29,11 @@ func unused(function, action string) string {
 	return map[string]string{
 		"alarm s3:GetObject":            "a large change that waits when it looks",
 		"events s3:GetObject":           "a large commit in the feed",
+		"submit s3:GetObject":           "a large change that a submission is judged by",
+		"step dynamodb:Query":           "events that left the tail while a call was under way",
+		"events dynamodb:Query":         "events that left the tail",
+		"events dynamodb:BatchGetItem":  "commits in the feed",
+		"collect s3:GetObject":          "large objects, when a collection follows links",
 		"step s3:GetObject":             "a large message that it lands cold",
 		"step dynamodb:DeleteItem":      "a ref that is removed and has an item of its own",
 		"alarm dynamodb:UpdateItem":     "the mark of a session in which nothing can go on, when no step took it away",
