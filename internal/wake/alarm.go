@@ -68,7 +68,12 @@ func (a *Alarm) look(ctx context.Context, m Message, sweeping bool) error {
 			return err
 		}
 	}
-	_, err = look(ctx, host, m, a.Waker.Enqueue)
+	ready, err := look(ctx, host, m)
+	for _, head := range ready {
+		if err := a.Waker.Enqueue(ctx, m.to(head)); err != nil {
+			return err
+		}
+	}
 	return err
 }
 
@@ -94,16 +99,11 @@ func (a *Alarm) Sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// look has the heads that can go on stepped by send, and returns them. When there are none, it says when somebody should look next.
-func look(ctx context.Context, host Host, m Message, send func(context.Context, Message) error) ([]string, error) {
+// look returns the heads that can go on. When none can and nobody is advancing one, it says when somebody should look next.
+func look(ctx context.Context, host Host, m Message) (ready []string, err error) {
 	attention, err := host.Look(ctx, api.SessionOptions{SessionID: m.Session})
 	if err != nil {
 		return nil, fmt.Errorf("looking at session %s: %w", m.Session, err)
-	}
-	for _, head := range attention.Ready {
-		if err := send(ctx, Message{Tenant: m.Tenant, Session: m.Session, Head: head}); err != nil {
-			return nil, err
-		}
 	}
 	if len(attention.Ready)+len(attention.Held) > 0 {
 		return attention.Ready, nil // the mark stays until nothing can go on
@@ -113,12 +113,3 @@ func look(ctx context.Context, host Host, m Message, send func(context.Context, 
 	}
 	return nil, nil
 }
-
-// stepNow is Step as look takes it.
-func (w *Waker) stepNow(ctx context.Context, m Message) error {
-	w.Step(ctx, m)
-	return nil
-}
-
-// stepLater leaves it to the caller.
-func stepLater(context.Context, Message) error { return nil }

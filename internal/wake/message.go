@@ -36,4 +36,9 @@ func ParseMessage(body []byte) (Message, error) {
 	return m, nil
 }
 
+// to returns a message about another head of the same session.
+func (m Message) to(head string) Message {
+	return Message{Tenant: m.Tenant, Session: m.Session, Head: head}
+}
+
 func (m Message) encode() ([]byte, error) { return json.Marshal(m) }

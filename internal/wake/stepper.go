@@ -57,13 +57,13 @@ func (s *Stepper) Handle(ctx context.Context, m Message) error {
 		}
 	}
 	if m.Head == "" {
-		ready, err := look(ctx, host, m, stepLater)
+		ready, err := look(ctx, host, m)
 		if err != nil || len(ready) == 0 {
 			return err
 		}
 		m.Head = ready[0]
 		for _, other := range ready[1:] {
-			s.Waker.Step(ctx, Message{Tenant: m.Tenant, Session: m.Session, Head: other})
+			s.Waker.Step(ctx, m.to(other))
 		}
 	}
 	_, err = s.run(ctx, host, m)
@@ -101,7 +101,7 @@ func (s *Stepper) run(ctx context.Context, host Host, m Message) (api.StepOutcom
 			s.Waker.Step(after, m) // the head was given back
 			return nil, err
 		case err != nil:
-			s.Waker.Watch(after, m, object.Millis(s.Waker.Now().UnixMilli()))
+			// The queue delivers it again a few times, and the sweep finds it every minute: no oftener, since what is damaged does not mend.
 			return nil, fmt.Errorf("stepping head %q of session %s: %w", m.Head, m.Session, err)
 		}
 		if _, more := outcome.(api.Continue); more && n < s.Steps && timeLeft(ctx, s.Waker.Now) >= s.Least {
@@ -141,7 +141,10 @@ func (s *Stepper) arrange(ctx context.Context, host Host, m Message, outcome api
 
 // settle has what else can go on stepped, and takes the mark from a session in which nothing can.
 func (s *Stepper) settle(ctx context.Context, host Host, m Message) error {
-	_, err := look(ctx, host, m, s.Waker.stepNow)
+	ready, err := look(ctx, host, m)
+	for _, head := range ready {
+		s.Waker.Step(ctx, m.to(head))
+	}
 	if errors.Is(err, api.ErrSessionNotFound) {
 		return nil
 	}

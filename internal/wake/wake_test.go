@@ -170,7 +170,7 @@ func TestStepper(t *testing.T) {
 		},
 		"the end":               {host: host{outcome: api.Finished{}, looks: api.Attention{Seq: 9}}, asked: []string{"step main", "look", "settle 9 at 0"}},
 		"the end, others ready": {host: host{outcome: api.Finished{}, looks: api.Attention{Ready: []string{"side"}}}, asked: []string{"step main", "look"}, sent: []string{"steps +0s side"}},
-		"the store is away":     {host: host{err: away}, asked: []string{"step main"}, sent: []string{"alarms +0s main watch"}, fails: true},
+		"the store is away":     {host: host{err: away}, asked: []string{"step main"}, fails: true},
 		"the session is gone":   {host: host{err: api.ErrSessionNotFound}, asked: []string{"step main"}, fails: true},
 		"a second look, needed": {host: host{at: now, outcome: api.Fenced{}}, check: true, asked: []string{"step main"}},
 		"a second look, held":   {host: host{at: now, held: map[string]object.Millis{"main": now + 1}}, check: true},

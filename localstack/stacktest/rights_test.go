@@ -37,7 +37,6 @@ func unused(function, action string) string {
 		"step s3:GetObject":             "a large message that it lands cold",
 		"step dynamodb:DeleteItem":      "a ref that is removed and has an item of its own",
 		"alarm dynamodb:UpdateItem":     "the mark of a session in which nothing can go on, when no step took it away",
-		"alarm events:PutEvents":        "outward events",
 		"step scheduler:UpdateSchedule": "a second deadline of a head whose first has not come",
 	}[function+" "+action]
 }

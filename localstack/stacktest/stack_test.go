@@ -29,12 +29,16 @@ const audience = "stepwell-tests"
 
 var functions = []string{"submit", "step", "snapshot", "events", "alarm", "collect"}
 
+// builtIn is where built has built, if it has.
+var builtIn string
+
 // built has the functions for this machine, each in a directory of its own.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "stepwell-functions-*")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	for _, name := range functions {
 		cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=",
 			"-o", filepath.Join(dir, name, "bootstrap"), "github.com/stepwell-dev/stepwell/functions/"+name)
@@ -50,9 +54,7 @@ var issuer = sync.OnceValues(deploy.NewIssuer)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := built(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
+	_ = os.RemoveAll(builtIn)
 	os.Exit(code)
 }
 

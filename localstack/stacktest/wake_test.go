@@ -77,17 +77,19 @@ func TestForgedPayloads(t *testing.T) {
 	s.send(c, id, "hello", "k")
 	before := s.idle(c, id).Seq
 	for _, function := range []string{"alarm", "step"} {
-		for _, payload := range []string{
-			`{"tenant":"acme","session":"` + string(id) + `","head":"main"}`, // stale: there is nothing to do
-			`{"tenant":"acme","session":"` + string(id) + `","head":"no-such-head"}`,
-			`{"tenant":"other","session":"` + string(id) + `"}`,
-			`{"tenant":"acme","session":"none"}`,
-			`{"tenant":"acme","session":"../../x"}`,
-			`{"Records":[{"eventSource":"aws:sqs","messageId":"1","body":"not json"}]}`,
-			`{}`,
-			`[]`,
+		for payload, refused := range map[string]bool{
+			`{"tenant":"acme","session":"` + string(id) + `","head":"main"}`:            false, // stale: there is nothing to do
+			`{"tenant":"acme","session":"` + string(id) + `","head":"no-such-head"}`:    false,
+			`{"tenant":"other","session":"` + string(id) + `"}`:                         false,
+			`{"tenant":"acme","session":"none"}`:                                        false,
+			`{"Records":[{"eventSource":"aws:sqs","messageId":"1","body":"not json"}]}`: false, // again would be the same
+			`{"tenant":"acme","session":"../../x"}`:                                     true,
+			`{}`:                                                                        true,
+			`[]`:                                                                        true,
 		} {
-			t.Logf("%s %s: %s", function, payload, s.invoke(function, payload))
+			if out := s.invoke(function, payload); strings.HasPrefix(out, "error: ") != refused {
+				t.Errorf("%s answers %s with %s; want it refused: %v", function, payload, out, refused)
+			}
 		}
 	}
 	if now := s.seq(c, id); now != before {

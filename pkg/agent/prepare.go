@@ -29,9 +29,9 @@ func (b *batch) prepared(ctx context.Context, seen map[string]object.OID) []int 
 
 // open opens calls, all in one write, and runs or recovers each.
 func (b *batch) open(ctx context.Context, calls []int, seen map[string]object.OID) {
-	if b.stopped() || b.interrupted(ctx) != uninterrupted { // what is open goes on, and nothing is begun
-		calls = slices.DeleteFunc(calls, func(i int) bool { return seen[b.calls[i].ID].IsZero() })
-	}
+	calls = slices.DeleteFunc(calls, func(i int) bool { // what is open goes on, and nothing is begun
+		return seen[b.calls[i].ID].IsZero() && (b.stopped() || b.tooLate(ctx, i))
+	})
 	if len(calls) == 0 {
 		return
 	}

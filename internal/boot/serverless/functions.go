@@ -39,9 +39,9 @@ func answer(out any, err error) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// overHTTP answers requests of the gateway, whose authorizer has verified their tokens. The time is how long one may take.
-func (a *app) overHTTP(h http.Handler, time time.Duration) handler {
-	serve := lambdahttp.Serve(lambdahttp.Authorized(a.config.TenantClaim, h), &lambdahttp.Options{Logger: a.log, Timeout: time, Now: a.now})
+// overHTTP answers requests of the gateway, whose authorizer has verified their tokens. The limit is how long one may take.
+func (a *app) overHTTP(h http.Handler, limit time.Duration) handler {
+	serve := lambdahttp.Serve(lambdahttp.Authorized(a.config.TenantClaim, h), &lambdahttp.Options{Logger: a.log, Timeout: limit, Now: a.now})
 	return func(ctx context.Context, payload []byte) ([]byte, error) {
 		var req lambdahttp.Request
 		if err := json.Unmarshal(payload, &req); err != nil {
