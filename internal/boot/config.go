@@ -36,12 +36,6 @@ const DefaultAddr = "127.0.0.1:7433"
 // DefaultStore is the store's file unless told otherwise.
 const DefaultStore = ".stepwell/stepwell.db"
 
-// The bounds of a lease. A shorter one would be lost to a slow request, a longer one keeps people waiting.
-const (
-	minTTL = time.Second
-	maxTTL = 10 * time.Minute
-)
-
 // A Config composes a host. [Load] makes one.
 type Config struct {
 	// Store is the path of the store's file, or the text of Cloud.
@@ -73,11 +67,11 @@ func Load(flags map[string]string, env func(name string) string) (Config, error)
 	c := Config{
 		Cloud:     setting.Read(r, EnvStore, DefaultStore, parseStore),
 		Sync:      setting.Read(r, EnvSync, "full", parseSync),
-		LeaseTTL:  setting.Read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), parseTTL),
+		LeaseTTL:  setting.Read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), setting.ParseTTL),
 		Addr:      setting.Read(r, EnvAddr, DefaultAddr, parseAddr),
 		Token:     setting.Read(r.Secret(), EnvToken, "", turn.ParseToken),
 		Config:    turn.Read(r),
-		LogLevel:  setting.Read(r, EnvLogLevel, "warn", parseLevel),
+		LogLevel:  setting.Read(r, EnvLogLevel, "warn", setting.ParseLevel),
 		LogFormat: setting.Read(r, EnvLogFormat, "auto", parseFormat),
 	}
 	c.Settings = r.Settings
@@ -130,14 +124,6 @@ func parseStore(s string) (*cloud.Location, error) {
 	return &at, nil
 }
 
-func parseTTL(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < minTTL || d > maxTTL {
-		return 0, fmt.Errorf("is %q; want a duration from %v to %v, such as %v", s, minTTL, maxTTL, kernel.DefaultTTL)
-	}
-	return d, nil
-}
-
 func parseSync(s string) (sqlitestore.Synchronous, error) {
 	switch s {
 	case "full":
@@ -153,14 +139,6 @@ func parseAddr(s string) (string, error) {
 		return "", fmt.Errorf("is %q; want host:port, such as %s, or port 0 for any free one", s, DefaultAddr)
 	}
 	return s, nil
-}
-
-func parseLevel(s string) (slog.Level, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(s)); err != nil {
-		return 0, fmt.Errorf("is %q; want debug, info, warn or error", s)
-	}
-	return level, nil
 }
 
 func parseFormat(s string) (string, error) {

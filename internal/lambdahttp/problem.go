@@ -31,6 +31,8 @@ func kind(code string) (status int, title string) {
 		return http.StatusForbidden, "This is not allowed"
 	case "issuer-unavailable":
 		return http.StatusServiceUnavailable, "The issuer of the token cannot be asked now"
+	case "store-unavailable":
+		return http.StatusServiceUnavailable, "The store cannot answer now"
 	case "deadline":
 		return http.StatusGatewayTimeout, "There was no outcome in the time allowed"
 	case "answer-too-large":
@@ -60,6 +62,11 @@ func writeProblem(w http.ResponseWriter, requestID, code, detail string) {
 	_, _ = w.Write(data) // a failed write means that the client is gone
 }
 
+// WriteProblem answers a request that does not reach the HTTP service with the problem of a code, such as store-unavailable.
+func WriteProblem(w http.ResponseWriter, r *http.Request, code, detail string) {
+	writeProblem(w, r.Header.Get(requestIDHeader), code, detail)
+}
+
 // refuse answers a request whose maker is not known or not allowed.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := "unauthenticated"
@@ -81,7 +88,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
 	}
-	writeProblem(w, r.Header.Get(requestIDHeader), code, detail)
+	WriteProblem(w, r, code, detail)
 }
 
 func textOf(v any) string {

@@ -76,10 +76,10 @@ func Load(required ...string) (Config, error) {
 		EventBus:    must(EnvEventBus),
 		Issuer:      must(EnvIssuer),
 		Audiences:   strings.FieldsFunc(must(EnvAudience), func(r rune) bool { return r == ',' || r == ' ' }),
-		LeaseTTL:    setting.Read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), parseTTL),
+		LeaseTTL:    setting.Read(r, EnvLeaseTTL, kernel.DefaultTTL.String(), setting.ParseTTL),
 		Steps:       setting.Read(r, EnvSteps, "1", parseSteps),
 		Off:         setting.Read(r, EnvWakeOff, "", wake.ParsePaths),
-		LogLevel:    setting.Read(r, EnvLogLevel, "info", parseLevel),
+		LogLevel:    setting.Read(r, EnvLogLevel, "info", setting.ParseLevel),
 
 		KeyParameter: r.Text(EnvKeyParameter, ""),
 		Turn:         turn.Read(r),
@@ -95,26 +95,10 @@ func present(s string) (string, error) {
 	return s, nil
 }
 
-func parseTTL(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Second || d > 10*time.Minute {
-		return 0, fmt.Errorf("is %q; want a duration from 1s to 10m, such as %v", s, kernel.DefaultTTL)
-	}
-	return d, nil
-}
-
 func parseSteps(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxSteps {
 		return 0, fmt.Errorf("is %q; want a number from 1 to %d", s, maxSteps)
 	}
 	return n, nil
-}
-
-func parseLevel(s string) (slog.Level, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(s)); err != nil {
-		return 0, fmt.Errorf("is %q; want debug, info, warn or error", s)
-	}
-	return level, nil
 }

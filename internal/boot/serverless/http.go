@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/stepwell-dev/stepwell/internal/lambdahttp"
 	"github.com/stepwell-dev/stepwell/internal/wake"
 	"github.com/stepwell-dev/stepwell/pkg/api"
@@ -38,23 +36,16 @@ func (a *app) front(service func(tenant string, h *tenantHost) api.Service) *fro
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	claims, ok := lambdahttp.ClaimsOf(r.Context())
 	if !ok {
-		refuse(w, http.StatusUnauthorized, "unauthorized", "the request has no verified identity")
+		lambdahttp.WriteProblem(w, r, "unauthenticated", "the request has no verified identity")
 		return
 	}
 	h, err := f.handler(r.Context(), claims.Tenant)
 	if err != nil {
 		f.app.log.LogAttrs(r.Context(), slog.LevelError, "opening the store", slog.String("tenant", claims.Tenant), slog.Any("error", err))
-		refuse(w, http.StatusServiceUnavailable, "unavailable", "the store cannot be opened; try again")
+		lambdahttp.WriteProblem(w, r, "store-unavailable", "the store cannot be opened; try again")
 		return
 	}
 	h.ServeHTTP(w, r)
-}
-
-// refuse answers with a problem (RFC 9457) what never reaches the handler of a tenant.
-func refuse(w http.ResponseWriter, status int, code, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	_ = json.MarshalWrite(w, map[string]any{"type": "/problems/" + code, "title": http.StatusText(status), "status": status, "code": code, "detail": detail})
 }
 
 func (f *front) handler(ctx context.Context, tenant string) (http.Handler, error) {
